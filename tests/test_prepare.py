@@ -19,17 +19,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import augenmerk.base.files
-import augenmerk.cluster.block_job
+import augenmerk.cluster.blocks
 import augenmerk.data.corpus
-import augenmerk.data.prepare.chunks
+import augenmerk.data.prepare
 from augenmerk import AugenmerkError
 from augenmerk.base.config import DataConfig, RunConfig, TextConfig
 from augenmerk.base.files import atomic_write
 from augenmerk.cluster.blocks import ProcessPool
 from augenmerk.data import SentencePair, open_bitext
-from augenmerk.data.corpus import PreparedCorpus, plan_windows
+from augenmerk.data.corpus import UNFINISHED, PreparedCorpus, plan_windows
 from augenmerk.data.prepare import Request, prepare
-from augenmerk.data.prepared import UNFINISHED
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study import checks, measure
 from augenmerk.text.tokenizer import Tokenizer, TokenizerPair, split_pieces
@@ -66,7 +65,7 @@ def text(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(augenmerk.data.prepare.chunks, "CHUNK", 30)
+    monkeypatch.setattr(augenmerk.data.prepare, "CHUNK", 30)
 
 
 def prepare_folder(source: Path | str, out: Path, workers: int = 1, **changes: Any) -> dict[str, Any]:
@@ -288,8 +287,9 @@ class TestInterruption:
             "from pathlib import Path\n"
             "from augenmerk.cluster.blocks import ProcessPool\n"
             "from augenmerk.base.config import DataConfig, TextConfig\n"
-            "from augenmerk.data.prepare import Request, chunks, prepare\n"
-            "chunks.CHUNK = 1\n"
+            "from augenmerk.data import prepare as module\n"
+            "from augenmerk.data.prepare import Request, prepare\n"
+            "module.CHUNK = 1\n"
             "request = Request((sys.argv[1],), DataConfig(), TextConfig(vocabulary_size=400))\n"
             "prepare(request, Path(sys.argv[2]), map_blocks=ProcessPool(2), on_progress=lambda *_: None)\n"
         )
@@ -344,7 +344,7 @@ def _prepare_and_kill(text: Path, out: Path, moment: int) -> bool:
                 atomic_write(path, pieces)
 
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(augenmerk.cluster.block_job, "atomic_write", kill_or_write)
+                patch.setattr(augenmerk.cluster.blocks, "atomic_write", kill_or_write)
                 patch.setattr(augenmerk.base.files, "atomic_write", kill_or_write)
                 prepare_folder(text, out)
             os._exit(0)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import augenmerk.cluster.blocks
-import augenmerk.data.prepare.chunks
+import augenmerk.data.prepare
 import augenmerk.translation.translator
 from augenmerk import AugenmerkError
 from augenmerk.base.config import DataConfig, TextConfig
@@ -122,7 +122,7 @@ class TestPreparing:
     def test_the_same_bytes_and_no_shard_twice(
         self, cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, computed: Computed
     ) -> None:
-        monkeypatch.setattr(augenmerk.data.prepare.chunks, "CHUNK", 40)
+        monkeypatch.setattr(augenmerk.data.prepare, "CHUNK", 40)
         data = DataConfig.model_validate({"bitext": "bilderbuch", "bilderbuch": {"pairs": 300}})
         request = Request(("bilderbuch",), data, TextConfig(vocabulary_size=400))
         prepare(request, tmp_path / "here", map_blocks=ProcessPool(1), on_progress=lambda *_: None)

@@ -77,10 +77,10 @@ def open_bitext(
         bitext: Bitext = import_dataset(name).load(**options)
         return bitext.in_direction(source_language, target_language)
     check_own(name)
-    from augenmerk.data import files, prepared
+    from augenmerk.data import corpus, files
 
-    if prepared.is_prepared(name):
-        return prepared.load(Path(name), source_language, target_language)
+    if corpus.is_prepared(name):
+        return corpus.load(Path(name), source_language, target_language)
     return files.load(Path(name), source_language, target_language, skip_bad=skip_bad, divide=divide)
 
 

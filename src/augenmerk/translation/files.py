@@ -1,6 +1,6 @@
 """Translates a large file in blocks of lines, each of which any process of any machine may translate.
 
-The blocks are in a folder beside the output, see `augenmerk.cluster.block_job`. The output appears when all
+The blocks are in a folder beside the output, see `augenmerk.cluster.blocks`. The output appears when all
 of them are translated, and the folder is removed. A block is a chunk of `Translator.stream`, translated in
 the same batches as there, so it has the same bits.
 """
@@ -17,10 +17,8 @@ from typing import Any
 from augenmerk import __version__
 from augenmerk.base.device import choose_translating_device
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.base.files import digest_file, format_json, replacing
-from augenmerk.base.process import count_threads
-from augenmerk.cluster.block_job import BlockJob, OnProgress
-from augenmerk.cluster.blocks import MapBlocks
+from augenmerk.base.files import digest_file, replacing
+from augenmerk.cluster.blocks import BlockJob, MapBlocks, OnProgress
 from augenmerk.data import BadLine, BadLineError
 from augenmerk.data.files import read_lines
 from augenmerk.run.bundled import BUNDLED_MODEL

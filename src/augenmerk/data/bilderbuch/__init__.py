@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import islice, repeat
 
 from augenmerk.base.errors import AugenmerkError
+from augenmerk.data.bilderbuch.grammar import CONTRACTIONS, SentenceBuilder
 from augenmerk.data.bilderbuch.lexicon import read_table
-from augenmerk.data.bilderbuch.phrases import CONTRACTIONS, SentenceBuilder
 from augenmerk.data.bilderbuch.sampler import Sampler
 from augenmerk.data.bilderbuch.sentences import KINDS
 from augenmerk.text.pairs import Bitext, SentencePair

@@ -9,11 +9,12 @@ from typing import TypeVar
 
 from augenmerk.data.bilderbuch import determiners as det
 from augenmerk.data.bilderbuch import lexicon
-from augenmerk.data.bilderbuch.clauses import MANNER, NEGATION, Clause
 from augenmerk.data.bilderbuch.determiners import BARE, DATIVE, KNOWN, OBJECTS, SUBJECTS, THE, A, Determiner
-from augenmerk.data.bilderbuch.lexicon import Adjective, Noun, Preposition, Verb
-from augenmerk.data.bilderbuch.phrases import (
+from augenmerk.data.bilderbuch.grammar import (
     BITS,
+    MANNER,
+    NEGATION,
+    Clause,
     Coordination,
     FixedPhrase,
     Nominal,
@@ -22,6 +23,7 @@ from augenmerk.data.bilderbuch.phrases import (
     PrepositionalPhrase,
     fix_words,
 )
+from augenmerk.data.bilderbuch.lexicon import Adjective, Noun, Preposition, Verb
 
 _T = TypeVar("_T")
 

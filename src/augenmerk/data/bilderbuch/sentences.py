@@ -7,17 +7,20 @@ from collections.abc import Callable, Sequence
 
 from augenmerk.data.bilderbuch import determiners as det
 from augenmerk.data.bilderbuch import lexicon
-from augenmerk.data.bilderbuch.clauses import Clause, CopulaClause, RelativeClause, ThereIsClause
-from augenmerk.data.bilderbuch.lexicon import ONGOING_VERBS, VERBS, VERBS_BY_SUBJECT, Noun, Verb
-from augenmerk.data.bilderbuch.phrases import (
+from augenmerk.data.bilderbuch.grammar import (
+    Clause,
     Coordination,
+    CopulaClause,
     FixedPhrase,
     Nominal,
     NounPhrase,
     Part,
     Pronoun,
+    RelativeClause,
+    ThereIsClause,
     fix_words,
 )
+from augenmerk.data.bilderbuch.lexicon import ONGOING_VERBS, VERBS, VERBS_BY_SUBJECT, Noun, Verb
 from augenmerk.data.bilderbuch.sampler import Sampler
 
 _NOTHING = fix_words("", "", 0)
