@@ -109,7 +109,7 @@ class TestBlocks:
             with pytest.raises(RuntimeError, match="ZeroDivisionError: fail"):
                 compute("fail")
             with pytest.raises(
-                AugenmerkError, match="begun 2 times, and each time the process or the machine"
+                AugenmerkError, match="started 2 times, and each time the process or the machine"
             ):
                 compute("die")
             with pytest.raises(AugenmerkError, match="has no such folder; choose one that all of them share"):

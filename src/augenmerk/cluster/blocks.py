@@ -1,7 +1,16 @@
-"""Maps a function over numbered blocks of work: in processes of this machine, or over a Ray cluster.
+"""Numbered blocks of work, mapped over processes or a Ray cluster, and jobs that can be resumed.
 
-A block is a function of its number and a few small arguments, and its result is also small: large data is in
+A block is a function of its number and a few small arguments, and its result is small too: large data is in
 files, which the processes read and write themselves. So any process may compute it, and more than once.
+
+A `BlockJob` keeps in a folder what a killed process need not repeat:
+
+    request.json          what the results depend on: all settings, and digests of the input
+    scan.json             the blocks with their sizes and checksums, and a summary of the input; written last
+    000000.input, ...     the content of a block
+    000000.json, ...      the entry of a finished block: the checksum of its result, and remarks
+
+The result of a block is a file, in this folder or another one, which is written before its entry.
 """
 
 import hashlib
@@ -19,7 +28,7 @@ from multiprocessing import get_context, parent_process
 from pathlib import Path
 from secrets import token_hex
 from socket import gethostname
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from augenmerk import __version__
 from augenmerk.base.errors import AugenmerkError
@@ -36,47 +45,40 @@ from augenmerk.base.files import (
     remove_stale_temp_files,
     write_object,
 )
-from augenmerk.cluster.ray import list_nodes
+from augenmerk.base.locks import hold_lock, remove_locked_folder
+from augenmerk.cluster.ray import first_line, list_nodes
 
 ATTEMPTS = 4
-"""How often a block is begun before it is given up, if the process or the machine that computes it dies."""
+"""The number of times a block is started if the process or the machine that computes it dies."""
 AHEAD = 2
-"""Blocks for each slot of the cluster that are submitted at a time, so that no slot waits for the next."""
+"""Blocks submitted at a time for each slot of the cluster: more would wait in memory."""
+LOCK = ".lock"
+_REQUEST, _SCAN = "request.json", "scan.json"
+_LOCK_TIMEOUT = 0.5
+"""Seconds to wait for another process that works in the same folder."""
 
-_Result = TypeVar("_Result")
-
-
-class MapBlocks(Protocol):
-    """Computes blocks, some at a time."""
-
-    def __call__(
-        self,
-        start: Callable[[], Callable[..., _Result]],
-        blocks: Mapping[int, tuple[Any, ...]],
-        finish: Callable[[int, _Result], None],
-    ) -> None:
-        """Calls `finish` with the number of each block and its result, as soon as that is there.
-
-        A process calls `start` once, and what that returns with the number and the arguments of each block
-        that it computes. Raises what one of them raises.
-        """
+Start = Callable[[], Callable[..., Any]]
+"""Called once in a process; what it returns is called with the number and the arguments of each block."""
+Blocks = Mapping[int, tuple[Any, ...]]
+"""The arguments of each block, by its number."""
+Finish = Callable[[int, Any], None]
+"""Called with the number of each block and its result, as soon as that is there."""
+MapBlocks = Callable[[Start, Blocks, Finish], None]
+"""Computes blocks, some at a time; raises what one of them raises."""
+OnProgress = Callable[[str, int, int | None], None]
+"""Called with what is done, how much of it is done, and how much there is if that is known."""
 
 
+@dataclass(frozen=True)
 class ProcessPool:
     """Computes blocks in processes of this machine, or here if one is enough: a `MapBlocks`."""
 
-    def __init__(self, workers: int) -> None:
-        self._workers = workers
+    workers: int
 
-    def __call__(
-        self,
-        start: Callable[[], Callable[..., _Result]],
-        blocks: Mapping[int, tuple[Any, ...]],
-        finish: Callable[[int, _Result], None],
-    ) -> None:
-        if not blocks:
+    def __call__(self, start: Start, blocks: Blocks, finish: Finish) -> None:
+        workers = min(self.workers, len(blocks))
+        if workers == 0:
             return
-        workers = min(self._workers, len(blocks))
         if workers == 1:
             compute = start()
             for number, arguments in blocks.items():
@@ -99,36 +101,32 @@ class ProcessPool:
             pool.shutdown(cancel_futures=True)
 
 
+@dataclass(frozen=True)
 class RayTasks:
-    """Computes blocks on the machines of the Ray cluster that is connected: a `MapBlocks`.
+    """Computes blocks on the machines of the connected Ray cluster: a `MapBlocks`.
 
-    What a machine was computing when it vanished is computed on another one.
+    If a machine vanishes, another one computes its blocks.
     """
 
-    def __init__(self, folder: Path, *, gpus: int = 0) -> None:
-        """All machines have to see the `folder`; a block needs a core, and so many GPUs."""
-        self._folder = folder
-        self._gpus = gpus
+    folder: Path
+    """A folder that all machines must share."""
+    gpus: int = 0
+    """The number of GPUs for a block, which also needs a core."""
 
-    def __call__(
-        self,
-        start: Callable[[], Callable[..., _Result]],
-        blocks: Mapping[int, tuple[Any, ...]],
-        finish: Callable[[int, _Result], None],
-    ) -> None:
+    def __call__(self, start: Start, blocks: Blocks, finish: Finish) -> None:
         import ray
 
         if not blocks:
             return
         if not self._count_slots():
-            missing = "GPU" if self._gpus else "core"
+            missing = "GPU" if self.gpus else "core"
             raise AugenmerkError(
                 f"No machine of the Ray cluster has a {missing} for this; `ray status` lists what there is."
             )
-        compute = ray.remote(num_cpus=1, num_gpus=self._gpus, max_retries=ATTEMPTS - 1)(_compute_on_node)
+        compute = ray.remote(num_cpus=1, num_gpus=self.gpus, max_retries=ATTEMPTS - 1)(_compute_on_node)
         submit: Callable[..., Any] = compute.remote
-        common = token_hex(8), __version__, self._folder, start
-        waiting, running = iter(blocks.items()), dict[Future[_Result], tuple[int, Any]]()
+        common = token_hex(8), __version__, self.folder, start
+        waiting, running = iter(blocks.items()), dict[Future[Any], tuple[int, Any]]()
         try:
             while True:
                 free = AHEAD * max(1, self._count_slots()) - len(running)
@@ -140,15 +138,20 @@ class RayTasks:
                 # Not ray.wait, in which SIGTERM would look like Ctrl-C. Not longer, because machines may have
                 # joined the cluster.
                 for future in wait(running, timeout=1.0, return_when=FIRST_COMPLETED).done:
-                    number, _ = running.pop(future)
-                    finish(number, future.result())
+                    finish(running.pop(future)[0], future.result())
         except ray.exceptions.RayTaskError as error:
-            raise _explain(error) from None
+            if isinstance(error.cause, AugenmerkError):
+                raise AugenmerkError(str(error.cause)) from None
+            if "No module named 'augenmerk" in str(error):
+                raise AugenmerkError(
+                    "A machine of the Ray cluster does not have augenmerk: install it on all of them, in the "
+                    "Python that runs Ray there."
+                ) from None
+            raise RuntimeError(str(error)) from None
         except ray.exceptions.RayError as error:
-            reason = next(iter(str(error).splitlines()), type(error).__name__)
             raise AugenmerkError(
-                f"A block was begun {ATTEMPTS} times, and each time the process or the machine that computed "
-                f"it was lost ({reason}); run the same command again to resume."
+                f"A block was started {ATTEMPTS} times, and each time the process or the machine that "
+                f"computed it was lost ({first_line(error)}); run the same command again to resume."
             ) from None
         finally:
             for _, task in running.values():
@@ -157,19 +160,7 @@ class RayTasks:
     def _count_slots(self) -> int:
         """Returns how many blocks the cluster computes at a time."""
         nodes = list_nodes()
-        return sum(min(node.cpus, node.gpus // self._gpus) if self._gpus else node.cpus for node in nodes)
-
-
-def _explain(error: Any) -> Exception:
-    """Returns what a block raised: an error for people as it is, and others with where they were raised."""
-    if isinstance(error.cause, AugenmerkError):
-        return AugenmerkError(str(error.cause))
-    if "No module named 'augenmerk" in str(error):
-        return AugenmerkError(
-            "A machine of the Ray cluster does not have augenmerk: install it on all of them, in the Python "
-            "that runs Ray there."
-        )
-    return RuntimeError(str(error))
+        return sum(min(node.cpus, node.gpus // self.gpus) if self.gpus else node.cpus for node in nodes)
 
 
 # In a worker
@@ -178,7 +169,7 @@ _started: Callable[..., Any]
 _started_for = ""
 
 
-def _start_worker(start: Callable[[], Callable[..., Any]]) -> None:
+def _start_worker(start: Start) -> None:
     global _started
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes, and the parent ends them
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -197,14 +188,7 @@ def _compute(number: int, *arguments: Any) -> Any:
     return _started(number, *arguments)
 
 
-def _compute_on_node(
-    job: str,
-    version: str,
-    folder: Path,
-    start: Callable[[], Callable[..., Any]],
-    number: int,
-    *arguments: Any,
-) -> Any:
+def _compute_on_node(job: str, version: str, folder: Path, start: Start, number: int, *arguments: Any) -> Any:
     """Computes a block in a process of Ray, which may have computed others, of the same job or another."""
     global _started, _started_for
     if _started_for != job:
@@ -222,13 +206,7 @@ def _compute_on_node(
     return _started(number, *arguments)
 
 
-LOCK = ".lock"
-_REQUEST, _SCAN = "request.json", "scan.json"
-_LOCK_TIMEOUT = 0.5
-"""Seconds to wait for another process that works in the same folder."""
-
-OnProgress = Callable[[str, int, int | None], None]
-"""Is called with what is done, how much of it is done, and how much there is if that is known."""
+# Jobs
 
 
 @dataclass(frozen=True)
@@ -241,11 +219,11 @@ class BlockJob:
     """The folder that is removed when the job is done: the root, or one inside."""
     results: Path
     suffix: str
-    """What the names of results end in."""
+    """The file name suffix of results."""
 
     @contextmanager
     def lock(self, output: Path) -> Iterator[None]:
-        """Locks the job, and explains errors of writing; `output` is what messages call it."""
+        """Locks the job, and explains write errors; `output` is what messages call it."""
         try:
             with hold_lock(self.root / LOCK, _LOCK_TIMEOUT):
                 yield
@@ -265,10 +243,10 @@ class BlockJob:
         folder has blocks for another request.
         """
         if not (self.folder / _SCAN).exists():  # there are no blocks yet, or the folder was being removed
-            for path in self.folder.iterdir() if self.folder.exists() else ():
+            make_folder(self.folder)
+            for path in self.folder.iterdir():
                 if path.name != LOCK:
                     remove(path)
-            make_folder(self.folder)
             write_object(self.folder / _REQUEST, {**asked, **kept})
         make_folder(self.results)
         before = read_object(self.folder / _REQUEST)
@@ -287,7 +265,7 @@ class BlockJob:
             return read_object(path)
         entries: list[dict[str, Any]] = []
         for number, (content, size) in enumerate(blocks):
-            self._input(number).write_bytes(content)
+            self._path(number, ".input").write_bytes(content)
             entries.append({"size": size, "sha256": hashlib.sha256(content).hexdigest()})
         scan = {"size": sum(entry["size"] for entry in entries), "blocks": entries, **summarise()}
         write_object(path, scan)
@@ -295,26 +273,31 @@ class BlockJob:
 
     def read(self, number: int, sha256: str) -> bytes:
         """Returns the content of a block; raises AugenmerkError if it is damaged."""
-        content = read_bytes(self._input(number))
+        path = self._path(number, ".input")
+        content = read_bytes(path)
         if hashlib.sha256(content).hexdigest() != sha256:
-            raise AugenmerkError(f"{self._input(number)} is damaged; remove {self.root} and begin again.")
+            raise AugenmerkError(f"{path} is damaged; remove {self.root} and begin again.")
         return content
 
     def compute(
         self,
         scan: Mapping[str, Any],
         arguments: Sequence[tuple[Any, ...]],
-        start: Callable[[], Callable[..., dict[str, Any]]],
+        start: Start,
         map_blocks: MapBlocks,
         on_done: Callable[[int], None],
     ) -> list[dict[str, Any]]:
         """Computes the blocks that are not finished; returns the entries of all.
 
-        A worker calls `start` once, and what that returns with the number and the arguments of each block; it
-        calls `finish`. `on_done` is called with the sizes of all finished blocks, summed up.
+        Workers call `finish`. `on_done` is called with the sum of the sizes of all finished blocks.
         """
         sizes = [block["size"] for block in scan["blocks"]]
-        entries = {n: entry for n in range(len(sizes)) if (entry := self._read_entry(n)) is not None}
+        entries: dict[int, dict[str, Any]] = {}
+        for number in range(len(sizes)):
+            with suppress(AugenmerkError):  # it was not finished, or its result is damaged
+                entry = read_object(self._path(number, ".json"))
+                if digest_file(self.result(number)) == entry["sha256"]:
+                    entries[number] = entry
         done = sum(sizes[number] for number in entries)
 
         def finish(number: int, entry: dict[str, Any]) -> None:
@@ -334,40 +317,28 @@ class BlockJob:
         """
         digest = hashlib.sha256()
 
-        def count(pieces: Iterable[bytes]) -> Iterator[bytes]:
+        def count() -> Iterator[bytes]:
             for piece in pieces:
                 digest.update(piece)
                 yield piece
 
-        atomic_write(self.result(number), count(pieces))
-        entry = {"name": self.result(number).name, "sha256": digest.hexdigest(), **about}
-        write_object(self._entry(number), entry)
+        path = self.result(number)
+        atomic_write(path, count())
+        entry = {"name": path.name, "sha256": digest.hexdigest(), **about}
+        write_object(self._path(number, ".json"), entry)
         return entry
 
     def remove(self) -> None:
         """Removes the folder, with the lock if that is inside."""
-        (self.folder / _SCAN).unlink(
-            missing_ok=True
-        )  # first: without it, `begin` trusts nothing that is left
+        (self.folder / _SCAN).unlink(missing_ok=True)  # first, because `begin` trusts nothing without it
         remove_locked_folder(self.folder, LOCK)
 
     def result(self, number: int) -> Path:
         """Returns the path of the result of a block."""
         return self.results / f"{number:06d}{self.suffix}"
 
-    def _input(self, number: int) -> Path:
-        return self.folder / f"{number:06d}.input"
-
-    def _entry(self, number: int) -> Path:
-        return self.folder / f"{number:06d}.json"
-
-    def _read_entry(self, number: int) -> dict[str, Any] | None:
-        """Returns the entry of a block that was finished before and whose result is undamaged, or None."""
-        with suppress(AugenmerkError):
-            entry = read_object(self._entry(number))
-            if digest_file(self.result(number)) == entry["sha256"]:
-                return entry
-        return None
+    def _path(self, number: int, suffix: str) -> Path:
+        return self.folder / f"{number:06d}{suffix}"
 
 
 def check_request(root: Path, before: Mapping[str, Any], asked: Mapping[str, Any]) -> None:

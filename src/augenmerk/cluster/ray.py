@@ -10,12 +10,12 @@ import logging
 import os
 import signal
 import socket
-import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from augenmerk.base.errors import AugenmerkError
@@ -38,12 +38,12 @@ class Node:
 
 
 @contextmanager
-def connect(address: str | None = None, *, cpus: int | None = None) -> Iterator[None]:
+def connect(address: str | None = None) -> Iterator[None]:
     """Joins the cluster at `address` (HOST:PORT), or starts one on this machine and ends it afterwards.
 
-    Without an address, $RAY_ADDRESS says where the cluster is; if that is not set either, one is started,
-    with `cpus` cores (default: all). "local" always starts one, "auto" joins the one on this machine.
-    Ray may import Python code on other machines, but brings none there: augenmerk must be installed on each.
+    Without an address, $RAY_ADDRESS names the cluster; if that is not set either, one is started. "local"
+    always starts one, "auto" joins the one on this machine. Ray may import Python code on other machines, but
+    brings none there: augenmerk must be installed on each.
 
     Raises AugenmerkError if ray is not installed or the cluster cannot be reached.
     """
@@ -57,42 +57,35 @@ def connect(address: str | None = None, *, cpus: int | None = None) -> Iterator[
     address = address or os.environ.get("RAY_ADDRESS") or LOCAL
     if address not in (LOCAL, AUTO):
         _check_reachable(address)
-    in_main_thread = threading.current_thread() is threading.main_thread()
+    options: dict[str, Any] = {}
     before = signal.getsignal(signal.SIGTERM)
-    with _ray_folder() if address == LOCAL else nullcontext() as folder:
-        started: dict[str, Any] = {
-            "num_cpus": cpus,
-            "object_store_memory": OBJECT_STORE_BYTES,
-            "include_dashboard": False,
-            "_temp_dir": folder,
-        }
+    with ExitStack() as stack:
+        if address == LOCAL:
+            # For sockets and logs; the path of a socket must not exceed 107 bytes.
+            short = "/tmp" if Path("/tmp").is_dir() else None
+            folder = TemporaryDirectory(prefix="ray-", dir=short, ignore_cleanup_errors=True)
+            options = {
+                "object_store_memory": OBJECT_STORE_BYTES,
+                "include_dashboard": False,
+                "_temp_dir": stack.enter_context(folder),
+            }
+        stack.callback(ray.shutdown)
         try:
-            try:
-                ray.init(
-                    address=address,
-                    logging_level=logging.ERROR,
-                    log_to_driver=False,
-                    **(started if address == LOCAL else {}),
-                )
-            except Exception as error:  # Ray raises a bare Exception if its start takes too long
-                if address == AUTO and isinstance(error, ConnectionError):
-                    raise AugenmerkError(
-                        "There is no Ray cluster on this machine; `ray start` begins one."
-                    ) from None
-                raise AugenmerkError(
-                    f"The Ray cluster at {address} cannot be used: {_first_line(error)}"
-                ) from None
-            except SystemExit:
-                # Ray replaces the handler of SIGTERM by one that exits; our own handler is called instead.
-                signal.signal(signal.SIGTERM, before)
-                signal.raise_signal(signal.SIGTERM)
-                raise
-            finally:
-                if in_main_thread:
-                    signal.signal(signal.SIGTERM, before)
-            yield
+            ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False, **options)
+        except Exception as error:  # Ray raises a bare Exception if its start takes too long
+            hint = "; `ray start` starts one on this machine" if address == AUTO else ""
+            raise AugenmerkError(
+                f"The Ray cluster at {address} cannot be used: {first_line(error)}{hint}."
+            ) from None
+        except SystemExit:
+            # Ray replaces the handler of SIGTERM by one that exits; our own handler is called instead.
+            signal.signal(signal.SIGTERM, before)
+            signal.raise_signal(signal.SIGTERM)
+            raise
         finally:
-            ray.shutdown()
+            if threading.current_thread() is threading.main_thread():
+                signal.signal(signal.SIGTERM, before)
+        yield
 
 
 def list_nodes() -> list[Node]:
@@ -102,21 +95,13 @@ def list_nodes() -> list[Node]:
     nodes: list[dict[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]
     return [
         Node(
-            host=node["NodeManagerHostname"],
+            node["NodeManagerHostname"],
             cpus=int(node["Resources"].get("CPU", 0)),
             gpus=int(node["Resources"].get("GPU", 0)),
         )
         for node in nodes
         if node["Alive"]
     ]
-
-
-@contextmanager
-def _ray_folder() -> Iterator[str]:
-    """Yields a folder for Ray's sockets and logs. The path of a socket must not exceed 107 bytes."""
-    short = "/tmp" if Path("/tmp").is_dir() else None
-    with tempfile.TemporaryDirectory(prefix="ray-", dir=short, ignore_cleanup_errors=True) as folder:
-        yield folder
 
 
 def _check_reachable(address: str) -> None:
@@ -144,5 +129,7 @@ def _check_reachable(address: str) -> None:
         ) from None
 
 
-def _first_line(error: Exception) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+def first_line(error: Exception) -> str:
+    """Returns the first line of an error's message that is not blank, or the name of its class."""
+    lines = (line.strip(" .") for line in str(error).splitlines())
+    return next(filter(None, lines), type(error).__name__)
