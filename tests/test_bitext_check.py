@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from augenmerk.data import SentencePair, open_bitext
-from augenmerk.data.check import CheckResult, check_files
+from augenmerk.data.check import CheckResult, check_data
 from augenmerk.data.files import load
 from augenmerk.data.plausibility import (
     LanguageStatistics,
@@ -30,7 +30,7 @@ def captions() -> Pairs:
 def check(folder: Path, pairs: Pairs, name: str = "pairs.tsv") -> CheckResult:
     path = folder / name
     path.write_text("".join(f"{pair.source}\t{pair.target}\n" for pair in pairs), encoding="utf-8")
-    return check_files(path, None, None)
+    return check_data(str(path), None, None)
 
 
 def lines(result: CheckResult, kind: str) -> list[int]:
@@ -62,7 +62,7 @@ def test_all_that_is_wrong_with_lines_is_listed(captions: Pairs, tmp_path: Path)
     target[39] = b"x" * 1_000_001
     (tmp_path / "train.de").write_bytes(b"\n".join(source) + b"\n")
     (tmp_path / "train.en").write_bytes(b"\n".join(target) + b"\nOne more.\n")
-    result = check_files(tmp_path, None, None)
+    result = check_data(str(tmp_path), None, None)
     found = {(Path(problem.file or "").name, problem.line, problem.kind) for problem in result.problems}
     assert found == {
         ("train.de", 10, "empty"),
@@ -116,7 +116,7 @@ def test_exchanged_sides_and_languages(captions: Pairs, tmp_path: Path) -> None:
 def test_files_with_each_others_names(captions: Pairs, tmp_path: Path) -> None:
     (tmp_path / "train.de").write_text("".join(f"{pair.target}\n" for pair in captions), encoding="utf-8")
     (tmp_path / "train.en").write_text("".join(f"{pair.source}\n" for pair in captions), encoding="utf-8")
-    messages = [finding.message for finding in check_files(tmp_path, None, None).findings]
+    messages = [finding.message for finding in check_data(str(tmp_path), None, None).findings]
     assert "On the whole, the source looks like 'en' and the target like 'de'." in messages
 
 
@@ -159,13 +159,13 @@ def test_the_ends_of_a_shifted_block_are_found(
     right = {(pair.source, pair.target) for pair in captions}
     kept = (tmp_path / "clean" / "pairs.tsv").read_text(encoding="utf-8").splitlines()
     assert all(tuple(line.split("\t")) in right for line in kept)
-    assert not lines(check_files(tmp_path / "clean" / "pairs.tsv", None, None), "shifted")
+    assert not lines(check_data(str(tmp_path / "clean" / "pairs.tsv"), None, None), "shifted")
 
 
 def test_overlap_and_names_of_splits(captions: Pairs, tmp_path: Path) -> None:
     for name, pairs in {"train": captions[:200], "dev": captions[190:220]}.items():
         check(tmp_path, pairs, f"{name}.tsv")
-    result = check_files(tmp_path, None, None)
+    result = check_data(str(tmp_path), None, None)
     assert lines(result, "overlap") == list(range(1, 11))
     assert any("--set data.validation=dev" in finding.message for finding in result.findings)
 
@@ -173,9 +173,9 @@ def test_overlap_and_names_of_splits(captions: Pairs, tmp_path: Path) -> None:
 def test_splits_that_training_would_not_find(captions: Pairs, tmp_path: Path) -> None:
     assert "at least 3 different" in check(tmp_path, [captions[0]] * 5, "train.tsv").problems[0].reason
     check(tmp_path, captions[:20], "train.tsv")
-    assert not check_files(tmp_path, None, None).problems
+    assert not check_data(str(tmp_path), None, None).problems
     assert not check(tmp_path, captions[:2], "test.tsv").problems, "a test set is not divided"
-    [problem] = check_files(tmp_path, None, None).problems
+    [problem] = check_data(str(tmp_path), None, None).problems
     assert "'train' and 'val', but here are train, test" in problem.reason
 
 
@@ -189,7 +189,7 @@ def test_what_is_skipped_is_what_is_a_problem(captions: Pairs, tmp_path: Path) -
     assert sorted(pair.source for pair in kept) == sorted(
         pair.source for number, pair in enumerate(captions[:60]) if number not in (3, 5, 7, 9)
     )
-    problems = check_files(path, None, None).problems
+    problems = check_data(str(path), None, None).problems
     assert {(bad.line, bad.kind) for bad in bitext.skipped} == {(bad.line, bad.kind) for bad in problems}
     assert sorted(bad.line for bad in bitext.skipped) == [4, 6, 8, 10]
 
@@ -220,7 +220,9 @@ class TestCommand:
     def test_nothing_to_check(self, tmp_path: Path) -> None:
         assert "no such file" in fails_with_a_sentence("data", "check", tmp_path / "nowhere.tsv")
         assert "no bitext called" in fails_with_a_sentence("data", "check", "nowhere")
-        assert "nowhere.md: there is no such file." in fails_with_a_sentence("data", "check", "nowhere.md")
+        assert "no bitext called 'nowhere.md': there is no such file" in fails_with_a_sentence(
+            "data", "check", "nowhere.md"
+        )
 
     @pytest.mark.skipif(not Path("/dev/null").is_char_device(), reason="there is no such device")
     def test_a_device_is_no_file(self) -> None:
@@ -278,7 +280,7 @@ class TestClean:
         assert "2 bad lines skipped: 1 malformed, 1 not UTF-8" in answer.err
         for count in ("1 repeated", "1 swapped", "1 markup"):
             assert count in answer.err
-        found = check_files(faulty, None, None)
+        found = check_data(str(faulty), None, None)
         named = {line for finding in found.findings for line in finding.lines} | {251, 252}
         rows = faulty.read_bytes().split(b"\n")[:-1]
         rest = [row for number, row in enumerate(rows, 1) if number not in named]
@@ -319,7 +321,7 @@ def test_lines_are_listed_in_their_order(captions: Pairs, tmp_path: Path) -> Non
     places = [answer.out.index(f"line {number}:") for number in (42, 118, 251)]
     assert places == sorted(places)
     assert "augenmerk data export --clean" in answer.out
-    misaligned = lines(check_files(path, None, None), "misaligned")
+    misaligned = lines(check_data(str(path), None, None), "misaligned")
     assert len(misaligned) > 2
     assert misaligned == sorted(misaligned)
 

@@ -26,8 +26,8 @@ from augenmerk import AugenmerkError
 from augenmerk.base.config import DataConfig, RunConfig, TextConfig
 from augenmerk.base.files import atomic_write
 from augenmerk.cluster.blocks import ProcessPool
-from augenmerk.data import SentencePair, open_bitext
-from augenmerk.data.corpus import UNFINISHED, PreparedCorpus, plan_windows
+from augenmerk.data import UNFINISHED, SentencePair, open_bitext
+from augenmerk.data.corpus import PreparedCorpus, plan_windows
 from augenmerk.data.prepare import Request, prepare
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study import checks, measure
@@ -618,7 +618,7 @@ class TestTraining:
         for setting, complaint in {
             "text.vocabulary_size=500": "was prepared with text.vocabulary_size = 400, so a run on it cannot",
             "text.bpe_dropout=0.1": "text.bpe_dropout splits sentences differently in every epoch",
-            "data.max_length=5": "more than data.max_length = 5; say --set data.max_length=",
+            "data.max_length=5": "more than data.max_length = 5; use --set data.max_length=",
         }.items():
             arguments = (*train_small, "--set", setting, "--out", tmp_path / "other")
             assert complaint in fails_with_a_sentence(*arguments)

@@ -275,7 +275,7 @@ def export(
         check_own(name)
         with show_status(f"checking {name}"):
             bitext, left_out = open_clean(
-                Path(name), source_language, target_language, keep or [], divide=not unsplit
+                name, source_language, target_language, keep or [], divide=not unsplit
             )
     else:
         bitext = open_bitext(

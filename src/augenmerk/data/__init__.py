@@ -3,6 +3,7 @@
 May import: base, text and cluster. Read first: `__init__.py`, which opens any dataset, then `files.py`.
 """
 
+import os
 from glob import escape
 from importlib import import_module
 from pathlib import Path
@@ -12,43 +13,27 @@ from typing import Any
 from augenmerk.base.config import DataConfig, RunConfig
 from augenmerk.base.entries import DATASETS
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.base.settings import Settings
-from augenmerk.text.pairs import (
-    BadLine,
-    BadLineError,
-    Bitext,
-    Links,
-    PairsSum,
-    SentencePair,
-    WatchedPairs,
-    sum_pairs,
-)
+from augenmerk.text.pairs import BadLine, BadLineError, Bitext, Links, PairsSum, SentencePair, sum_pairs
 
 __all__ = [
     "DATASETS",
     "NAMES",
+    "PREPARED",
     "SAY_PLACE",
+    "UNFINISHED",
     "BadLine",
     "BadLineError",
     "Bitext",
     "Links",
     "PairsSum",
     "SentencePair",
-    "WatchedPairs",
-    "check_own",
-    "dataset_options",
-    "import_dataset",
-    "open_bitext",
-    "open_data",
-    "open_data_or_bilderbuch",
-    "place_exists",
-    "resolve_data",
-    "resolve_data_name",
     "sum_pairs",
 ]
 
 NAMES = tuple(DATASETS)
 """The names of datasets; anything else is the path of a folder or file."""
+PREPARED, UNFINISHED = "prepared.json", ".unfinished"
+"""The file, or before it is written the folder, that only a prepared corpus has."""
 
 
 def open_bitext(
@@ -77,10 +62,12 @@ def open_bitext(
         bitext: Bitext = import_dataset(name).load(**options)
         return bitext.in_direction(source_language, target_language)
     check_own(name)
-    from augenmerk.data import corpus, files
+    if is_prepared(name):
+        from augenmerk.data import corpus
 
-    if corpus.is_prepared(name):
         return corpus.load(Path(name), source_language, target_language)
+    from augenmerk.data import files
+
     return files.load(Path(name), source_language, target_language, skip_bad=skip_bad, divide=divide)
 
 
@@ -90,19 +77,24 @@ def import_dataset(name: str) -> ModuleType:
 
 
 def dataset_options(config: DataConfig, name: str) -> dict[str, Any]:
-    """Returns what the settings say about a dataset: the group [data.NAME], if there is one."""
+    """Returns the settings of a dataset: the group [data.NAME], if there is one."""
     group = getattr(config, name, None) if name in DATASETS else None
     return group.model_dump() if isinstance(group, Settings) else {}
 
 
+def is_prepared(path: str) -> bool:
+    """Returns whether the path is the folder of a prepared corpus, finished or not."""
+    # Not by Path, for which a name that is too long is an error.
+    finished, unfinished = os.path.isfile(f"{path}/{PREPARED}"), os.path.isdir(f"{path}/{UNFINISHED}")  # noqa: PTH112, PTH113
+    return path not in DATASETS and (finished or unfinished)
+
+
 def check_own(path: str) -> None:
     """Raises AugenmerkError if nothing at this path could be your own pairs."""
-    if Path(path).name == path and Path(path).suffix and not place_exists(Path(path)):
-        raise AugenmerkError(f"{path}: there is no such file.")
     if not path.strip() or (Path(path).name == path and not place_exists(Path(path))):
         raise AugenmerkError(
-            f"There is no bitext called '{path}': known by name are {' and '.join(DATASETS)}; "
-            f"for your own sentence pairs, give their folder or file."
+            f"There is no bitext called '{path}': there is no such file or folder, and known by name are "
+            f"{' and '.join(DATASETS)}."
         )
 
 
@@ -127,7 +119,7 @@ def open_data(config: DataConfig, *, if_moved: str = SET_PLACE) -> Bitext:
 
 
 def open_data_or_bilderbuch(config: DataConfig, split: str | None) -> tuple[Bitext, str]:
-    """Opens the data of a run, or bilderbuch if that is not there and the run is a German-English one.
+    """Opens the data of a run, or bilderbuch if that is missing and the run is a German-English one.
 
     Returns it with the name of the split, by default the one for validation.
     """

@@ -8,8 +8,6 @@ killed between two renames leaves new files beside old or missing ones, until th
 
 import filecmp
 import json
-import os
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -17,14 +15,8 @@ from pathlib import Path
 from typing import Literal
 
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.base.files import (
-    error_reason,
-    fsync_path,
-    hold_lock,
-    remove,
-    remove_stale_temp_files,
-    temp_path,
-)
+from augenmerk.base.files import error_reason, remove, remove_stale_temp_files, replacing
+from augenmerk.base.locks import hold_lock
 from augenmerk.text.pairs import MAX_LINE_BYTES, SentencePair, is_blank
 from augenmerk.text.words import split_words
 
@@ -60,34 +52,38 @@ def export(
         raise AugenmerkError(
             f"'{source_language}' to itself needs --format tsv or jsonl: the two files have one name."
         )
-    suffixes = {"text": [source_language, target_language], "tsv": ["tsv"], "jsonl": ["jsonl"]}[format]
+    suffixes = [source_language, target_language] if format == "text" else [format]
     suffixes += ["align"] if align else []
     paths = [folder / f"{split}.{suffix}" for split in splits for suffix in suffixes]
-    if not overwrite and paths and all(path.exists() for path in paths):
-        raise _exists(paths[0])
-    # The number of the process is not enough: two of its threads may export into the folder.
-    temporary = {path: temp_path(path.with_name(f"{path.name}-{threading.get_ident()}")) for path in paths}
+    if paths and all(path.exists() for path in paths) and not overwrite:
+        raise _already_there(paths[0])
     is_new = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         remove_stale_temp_files(folder)
-        try:
+        with ExitStack() as stack:
+            temporary = {path: stack.enter_context(replacing(path)) for path in paths}
             for split, pairs in splits.items():
                 files = [temporary[folder / f"{split}.{suffix}"] for suffix in suffixes]
                 _write_split(map(_tokenize, pairs) if tokenized else pairs, files, split, format, align)
-            _publish(folder, temporary, overwrite)
-        finally:
-            for path in temporary.values():
-                remove(path)
-            if is_new:
-                with suppress(OSError):  # it is no longer empty, unless the export failed
-                    folder.rmdir()
+            with hold_lock(folder / _LOCK, _LOCK_TIMEOUT):
+                try:
+                    for path, written in temporary.items():
+                        if not overwrite and path.exists() and not filecmp.cmp(path, written, shallow=False):
+                            raise _already_there(path)
+                    stack.close()  # gives the files their names
+                finally:
+                    remove(folder / _LOCK)
     except OSError as error:
         raise AugenmerkError(f"{folder}: cannot be written to ({error_reason(error)}).") from None
+    finally:
+        if is_new:
+            with suppress(OSError):  # it is no longer empty, unless the export failed
+                folder.rmdir()
     return paths
 
 
-def _exists(path: Path) -> AugenmerkError:
+def _already_there(path: Path) -> AugenmerkError:
     return AugenmerkError(f"{path} is already there; pass --overwrite, or choose another folder.")
 
 
@@ -108,29 +104,12 @@ def _write_split(
                 raise AugenmerkError(f"Pair {number} of '{split}' cannot be exported: {error}.") from None
             for stream, line in zip(streams, lines, strict=True):
                 stream.write(line)
-        if number == 0:
-            raise AugenmerkError(f"There are no pairs in '{split}' to export.")
-        for stream in streams:
-            stream.flush()
-            os.fsync(stream.fileno())
-
-
-def _publish(folder: Path, temporary: Mapping[Path, Path], overwrite: bool) -> None:
-    """Gives the complete files their names."""
-    with hold_lock(folder / _LOCK, _LOCK_TIMEOUT):
-        try:
-            for path, written in temporary.items():
-                if not overwrite and path.exists() and not filecmp.cmp(path, written, shallow=False):
-                    raise _exists(path)
-            for path, written in temporary.items():
-                written.replace(path)
-            fsync_path(folder)
-        finally:
-            remove(folder / _LOCK)
+    if number == 0:
+        raise AugenmerkError(f"There are no pairs in '{split}' to export.")
 
 
 def _tokenize(pair: SentencePair) -> SentencePair:
-    """Returns the pair with spaces between all words, whose numbers, and so the links, stay the same."""
+    """Returns the pair with spaces between all words; their indices, and so the links, stay the same."""
     return replace(pair, source=" ".join(split_words(pair.source)), target=" ".join(split_words(pair.target)))
 
 
@@ -141,14 +120,19 @@ def _format_lines(pair: SentencePair, format: Format, align: bool, *, first: boo
             raise ValueError(f"its {side} sentence is empty")
     if bad_link := pair.describe_bad_link():
         raise ValueError(bad_link)
+    lines = [pair.source, pair.target]
     if format == "jsonl":
-        lines = [_format_json(pair)]
+        # These keys, and not language codes, because they also give the direction.
+        entry: dict[str, object] = {"source": pair.source, "target": pair.target}
+        if pair.alignment is not None:
+            entry["alignment"] = pair.alignment
+        if pair.tags:
+            entry["tags"] = pair.tags
+        lines = [json.dumps(entry, ensure_ascii=False)]
     elif format == "tsv":
-        if "\t" in pair.source or "\t" in pair.target:
+        if "\t" in pair.source + pair.target:
             raise ValueError("TSV cannot hold a sentence with a tab inside; use --format text or jsonl")
         lines = [f"{pair.source}\t{pair.target}"]
-    else:
-        lines = [pair.source, pair.target]
     for line in lines:
         # `read_lines` would take these for the end of a line, or for the mark at the beginning of a file.
         if "\n" in line or line.endswith("\r") or (first and line.startswith("\ufeff")):
@@ -165,13 +149,3 @@ def _format_lines(pair: SentencePair, format: Format, align: bool, *, first: boo
     if max(map(len, encoded)) > MAX_LINE_BYTES:
         raise ValueError(f"it needs a line of more than {MAX_LINE_BYTES:,} bytes, which is not read again")
     return encoded
-
-
-def _format_json(pair: SentencePair) -> str:
-    # These keys, and not language codes, because they also say which way to translate.
-    entry: dict[str, object] = {"source": pair.source, "target": pair.target}
-    if pair.alignment is not None:
-        entry["alignment"] = pair.alignment
-    if pair.tags:
-        entry["tags"] = pair.tags
-    return json.dumps(entry, ensure_ascii=False)

@@ -20,16 +20,12 @@ from augenmerk.data.files import read_parallel
 from augenmerk.text.pairs import Bitext, LazySplit, SentencePair
 
 BASE_URL = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw"
-
 LANGUAGES = ("de", "en")
-
 SPLITS = ("train", "val", "test_2016_flickr", "test_2017_flickr", "test_2017_mscoco", "test_2018_flickr")
 
 _SUMS = resources.files(__package__).joinpath("multi30k.sha256").read_text(encoding="ascii")
 SHA256 = {name: sha256 for sha256, name in (line.split() for line in _SUMS.splitlines())}
 """The SHA-256 of every file."""
-
-_REQUIRED = tuple(name for name in SHA256 if name.startswith(("train.", "val.")))
 
 MAX_BYTES = 1 << 20
 """The largest download that is accepted; the largest file, train.de.gz, has 637,044 bytes."""
@@ -42,23 +38,24 @@ OnProgress = Callable[[str, int, int | None], None]
 def find(folder: Path | None = None) -> Path:
     """Returns the folder with the files: the given one, or under $AUGENMERK_DATA, or the user's cache."""
     if folder is not None:
-        candidates = [folder, folder / "multi30k"]
+        paths = [folder, folder / "multi30k"]
         remedy = "place the files there, or give no folder after `augenmerk data fetch multi30k`"
     else:
         data = os.environ.get("AUGENMERK_DATA")
-        candidates = [*([Path(data) / "multi30k"] if data else []), _cache_folder()]
+        paths = [*([Path(data) / "multi30k"] if data else []), _cache_folder()]
         remedy = (
-            f"run `augenmerk data fetch multi30k`, or place {_join(list(_REQUIRED))} (and the test splits "
-            f"you want) there by hand, or set AUGENMERK_DATA to the folder that holds multi30k/"
+            "run `augenmerk data fetch multi30k`, or place the files there by hand, or set AUGENMERK_DATA to "
+            "the folder that holds multi30k/"
         )
-    for path in candidates:
-        if not _list_missing(path):
+    searched = []
+    for path in paths:
+        missing = [
+            name for name in SHA256 if name.startswith(("train.", "val.")) and not (path / name).is_file()
+        ]
+        if not missing:
             return path
-    searched = " and ".join(
-        f"{path} (lacks {_join(_list_missing(path))})" if path.is_dir() else f"{path} (no such folder)"
-        for path in candidates
-    )
-    raise AugenmerkError(f"Multi30k was not found: looked in {searched}; {remedy}.")
+        searched.append(f"{path} (lacks {', '.join(missing)})")
+    raise AugenmerkError(f"Multi30k was not found: looked in {' and '.join(searched)}; {remedy}.")
 
 
 def load(folder: Path | None = None) -> Bitext:
@@ -76,17 +73,6 @@ def load(folder: Path | None = None) -> Bitext:
 
 def _cache_folder() -> Path:
     return user_cache_path("augenmerk") / "multi30k"
-
-
-def _list_missing(folder: Path) -> list[str]:
-    return [name for name in _REQUIRED if not (folder / name).is_file()]
-
-
-def _join(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-# Downloading ------------------------------------------------------------------------------------------------
 
 
 class _Progress:
@@ -139,17 +125,18 @@ def fetch(
     cache = pooch.create(folder, f"{base_url.rstrip('/')}/", registry=files, retry_if_failed=retries)
     for name in files:
         url, path = cache.get_url(name), folder / name
-        download = pooch.HTTPDownloader(_Progress(name, on_progress), _CHUNK_BYTES, timeout=timeout)
         try:
-            cache.fetch(name, downloader=download)
+            cache.fetch(
+                name,
+                downloader=pooch.HTTPDownloader(_Progress(name, on_progress), _CHUNK_BYTES, timeout=timeout),
+            )
             path.chmod(0o644)  # a temporary file is private, but others may share this folder
             on_progress(name, path.stat().st_size, path.stat().st_size)
         except RequestException as error:
-            missing = [each for each in files if each == name or not (folder / each).is_file()]
             raise AugenmerkError(
-                f"{url[:200]} could not be downloaded ({_explain(error, timeout)}): check the address and "
-                f"the network and try again, or place {_join(missing)} by hand in {folder}, or set "
-                f"AUGENMERK_DATA to a folder that holds a complete multi30k/."
+                f"{url[:200]} could not be downloaded ({_explain(error)}): check the address and "
+                f"the network and try again, or place the files by hand in {folder}, or set AUGENMERK_DATA "
+                f"to a folder that holds a complete multi30k/."
             ) from None
         except OSError as error:
             raise AugenmerkError(
@@ -158,18 +145,13 @@ def fetch(
         except ValueError:
             raise AugenmerkError(
                 f"{url} is not the file it should be (its SHA-256 is not {files[name]}), so it was not kept; "
-                f"look at the address in a browser, as a network's login page may have come in its place."
+                f"look at the address in a browser: a network's login page may have come instead."
             ) from None
     return folder
 
 
-def _explain(error: BaseException, timeout: float) -> str:
+def _explain(error: BaseException) -> str:
     """Returns why a download failed, without the class names and addresses that the libraries add."""
-    response = getattr(error, "response", None)
-    if response is not None:
-        return f"the server answered {response.status_code} ({response.reason})"
     while cause := error.__cause__ or error.__context__:
         error = cause
-    if isinstance(error, TimeoutError):
-        return f"the server was silent for {timeout:g} seconds"
-    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return getattr(error, "strerror", None) or str(error)

@@ -19,7 +19,7 @@ from augenmerk.text.pairs import MAX_LINE_BYTES, BadLine, SentencePair, is_blank
 ROWS = 4096
 """Rows that are in memory at a time."""
 
-_NESTED = "translation"
+_NESTED = "translation."
 _PART = re.compile(r"(.+)-(\d{5})-of-(\d{5})(-[0-9a-f]{16})?")
 
 
@@ -29,40 +29,30 @@ def split_of(stem: str) -> str:
     return found[1] if found else stem
 
 
-def check_parts(paths: Sequence[Path]) -> None:
+def check_parts(split: str, paths: Sequence[Path]) -> None:
     """Raises AugenmerkError unless the paths are one file, or all files into which a split was divided."""
     parts = [found for path in paths if (found := _PART.fullmatch(path.stem))]
-    if len(paths) > 1 and len(parts) < len(paths):
+    numbers = [int(part[2]) for part in parts]  # in order, because the paths are
+    whole = len(paths) <= 1 and not parts
+    complete = len(parts) == len(paths) and {int(part[3]) for part in parts} == {len(paths)}
+    if not whole and not (complete and numbers in ([*range(len(parts))], [*range(1, len(parts) + 1)])):
+        names = " and ".join(path.name for path in paths[:3]) + (" and others" if len(paths) > 3 else "")
         raise AugenmerkError(
-            f"{paths[0]} and {paths[-1].name} are both the split '{split_of(paths[0].stem)}'; remove or "
-            f"rename one of them."
+            f"{paths[0].parent}: the split '{split}' must be one Parquet file, or all of its parts, each "
+            f"once, but here are {names}; add the missing parts, and remove or rename the others."
         )
-    seen: dict[int, Path] = {}
-    for path, part in zip(paths, parts, strict=False):
-        if (files := int(part[3])) != len(paths):
-            raise AugenmerkError(f"{path}: of the {files} files of '{part[1]}', {len(paths)} are here.")
-        if (other := seen.setdefault(int(part[2]), path)) != path:
-            raise AugenmerkError(
-                f"{other} and {path.name} are both part {part[2]} of '{part[1]}', so another part is "
-                f"missing; put that one in the place of one of them."
-            )
-    expected = set(range(len(seen)))
-    if seen.keys() not in (expected, {number + 1 for number in expected}):
-        missing = min(expected - seen.keys())
-        raise AugenmerkError(f"{paths[0]}: part {missing:05d} of '{parts[0][1]}' is missing.")
 
 
 def find_columns(path: Path) -> list[str]:
     """Returns the names of all columns that hold text; of `translation`, those of its fields."""
     with _open(path) as file:
-        return [name.removeprefix(f"{_NESTED}.") for name in _list_columns(file.schema_arrow)]
+        return [name.removeprefix(_NESTED) for name in _list_columns(file.schema_arrow)]
 
 
 def check_columns(path: Path, source_language: str, target_language: str) -> None:
     """Raises AugenmerkError if a column of a file is missing or holds something else than text."""
     with _open(path) as file:
-        for language, role in ((source_language, "source"), (target_language, "target")):
-            _choose_column(path, file.schema_arrow, language, role)
+        _choose_columns(path, file.schema_arrow, source_language, target_language)
 
 
 def scan_parquet(
@@ -71,10 +61,7 @@ def scan_parquet(
     """Yields the pairs of files, one file after another, and what is wrong with rows that hold none."""
     for path in paths:
         with _open(path) as file:
-            columns = [
-                _choose_column(path, file.schema_arrow, language, role)
-                for language, role in ((source_language, "source"), (target_language, "target"))
-            ]
+            columns = _choose_columns(path, file.schema_arrow, source_language, target_language)
             for number, texts in enumerate(_read_rows(file, columns), 1):
                 bad = [
                     BadLine(str(path), number, *fault)
@@ -91,56 +78,56 @@ def _read_rows(file: Any, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
 
 def _find_fault(column: str, text: str | UnicodeDecodeError | None) -> tuple[Any, str] | None:
     """Returns the kind of what is wrong with a text, and the reason; None if nothing is."""
-    if text is None:
-        return "empty", f"'{column}' is null; remove the row"
     if isinstance(text, UnicodeDecodeError):
         return "not UTF-8", f"'{column}' is not UTF-8; convert it to UTF-8"
+    if text is None or is_blank(text):
+        return "empty", f"'{column}' is {'null' if text is None else 'empty'}; remove the row"
     if len(text) > MAX_LINE_BYTES:
-        return (
-            "too long",
-            f"'{column}' is longer than {MAX_LINE_BYTES:,} characters; it should be one sentence",
-        )
-    if is_blank(text):
-        return "empty", f"'{column}' is empty; remove the row"
+        reason = f"'{column}' is longer than {MAX_LINE_BYTES:,} characters; it should be one sentence"
+        return "too long", reason
     return None
 
 
 def _to_texts(batch: Any, column: str) -> list[str | UnicodeDecodeError | None]:
-    name, _, field = column.partition(".") if column.startswith(f"{_NESTED}.") else (column, "", "")
-    array = batch.column(name)
-    if field:
+    if column.startswith(_NESTED):
         # Not array.field(), which would not be null where the whole struct is.
-        array = array.flatten()[[each.name for each in array.type].index(field)]
+        array = batch.column(_NESTED[:-1])
+        array = array.flatten()[[each.name for each in array.type].index(column.removeprefix(_NESTED))]
+    else:
+        array = batch.column(column)
+
+    def to_text(value: Any) -> str | UnicodeDecodeError | None:
+        try:
+            return value.as_py()  # type: ignore[no-any-return]
+        except UnicodeDecodeError as error:
+            return error
+
     try:
         return array.to_pylist()  # type: ignore[no-any-return]
     except UnicodeDecodeError:
-        return [_to_text(value) for value in array]
+        return [to_text(value) for value in array]
 
 
-def _to_text(value: Any) -> str | UnicodeDecodeError | None:
-    try:
-        return value.as_py()  # type: ignore[no-any-return]
-    except UnicodeDecodeError as error:
-        return error
-
-
-def _choose_column(path: Path, schema: Any, language: str, role: str) -> str:
-    columns = _list_columns(schema)
-    for name in (language, f"{_NESTED}.{language}", role):
-        if name in columns:
-            return name
-        if name in schema.names:
+def _choose_columns(path: Path, schema: Any, source_language: str, target_language: str) -> list[str]:
+    columns, chosen = _list_columns(schema), []
+    for language, role in ((source_language, "source"), (target_language, "target")):
+        names = (language, f"{_NESTED}{language}", role)
+        name = next((name for name in names if name in columns or name in schema.names), None)
+        if name is None:
+            wanted = f"'{language}'" if language == role else f"'{language}' or '{role}'"
+            there = f"those with text are {', '.join(columns)}" if columns else "none holds text"
+            raise AugenmerkError(
+                f"{path}: there is no column {wanted}; {there}: name two of them with --source-language and "
+                f"--target-language."
+            )
+        if name not in columns:
             raise AugenmerkError(f"{path}: the column '{name}' holds {schema.field(name).type}, not text.")
-    wanted = f"'{language}'" if language == role else f"'{language}' or '{role}'"
-    there = f"those with text are {', '.join(columns)}" if columns else "none holds text"
-    raise AugenmerkError(
-        f"{path}: there is no column {wanted}; {there}: name two of them with --source-language and "
-        f"--target-language."
-    )
+        chosen.append(name)
+    return chosen
 
 
 def _list_columns(schema: Any) -> list[str]:
-    """Returns the names of the columns with text, those inside of `translation` with it before a dot."""
+    """Returns the names of the columns with text, those inside `translation` with it before a dot."""
     from pyarrow import types
 
     def is_text(kind: Any) -> bool:
@@ -149,8 +136,8 @@ def _list_columns(schema: Any) -> list[str]:
         return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
     names = [field.name for field in schema if is_text(field.type)]
-    if _NESTED in schema.names and types.is_struct(nested := schema.field(_NESTED).type):
-        names += [f"{_NESTED}.{field.name}" for field in nested if is_text(field.type)]
+    if _NESTED[:-1] in schema.names and types.is_struct(nested := schema.field(_NESTED[:-1]).type):
+        names += [f"{_NESTED}{field.name}" for field in nested if is_text(field.type)]
     return names
 
 
@@ -169,8 +156,6 @@ def _open(path: Path) -> Iterator[Any]:
         # Either argument alone would have a whole row group in memory.
         with closing(ParquetFile(path, pre_buffer=False, buffer_size=1 << 20)) as file:
             yield file
-    except FileNotFoundError:
-        raise AugenmerkError(f"{path}: there is no such file.") from None
     except (ArrowException, OSError) as error:
         reason = str(error).partition("\n")[0].rstrip(". ")
         raise AugenmerkError(f"{path}: cannot be read as Parquet ({reason}).") from None

@@ -1,4 +1,4 @@
-"""Prepares a large corpus: sentence pairs, once and for all, as ids in shards (see `augenmerk.data.corpus`).
+"""Prepares a large corpus: turns sentence pairs into ids in shards, once (see `augenmerk.data.corpus`).
 
 Four steps, each of which a killed process need not repeat:
 
@@ -15,7 +15,7 @@ A shard is a function of the chunk and the vocabulary, so its bytes do not depen
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
@@ -30,26 +30,21 @@ from augenmerk.base.config import DataConfig, TextConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import digest_file, fsync_path, make_folder, remove, write_object
 from augenmerk.cluster.blocks import LOCK, BlockJob, MapBlocks, OnProgress, check_request
-from augenmerk.data import DATASETS, BadLine, Bitext, SentencePair, dataset_options, open_bitext
-from augenmerk.data.corpus import (
-    FORMAT,
-    PREPARED,
-    SHARDS,
-    TOO_MANY_TOKENS,
-    UNFINISHED,
-    VOCABULARY,
-    is_prepared,
-    read_about,
-)
+from augenmerk.data import DATASETS, PREPARED, UNFINISHED, dataset_options, is_prepared, open_bitext
+from augenmerk.data.corpus import FORMAT, SHARDS, TOO_MANY_TOKENS, VOCABULARY, check_dropout, read_about
 from augenmerk.data.export import export
 from augenmerk.data.files import find, is_divided
-from augenmerk.text.pairs import LazySplit, hold_out
+from augenmerk.text.pairs import BadLine, Bitext, LazySplit, SentencePair, hold_out
 from augenmerk.text.tokenizer import UNK, TokenizerPair
 
-__all__ = ["Request", "prepare"]
+CHUNK = 50_000
+"""Pairs that are read for one shard."""
+REPEATED, UNEQUAL = "repeated", "unequal lengths"
+"""Why a pair is left out, besides `TOO_MANY_TOKENS` and the kinds of `BadLine`."""
+_HASHES = "hashes.bin"
 
-VOCABULARY_SAMPLE = 100_000
-MAX_RATIO = 9.0
+Hashes = NDArray[np.uint64]
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -57,18 +52,18 @@ class Request:
     """What to prepare."""
 
     sources: tuple[str, ...]
-    """Datasets by name, or folders and files of a person's own; all of them make one corpus."""
+    """Names of datasets, or your own folders and files; all of them make one corpus."""
     data: DataConfig
     """Languages, names of the splits, bilderbuch's size and seed, and the most tokens of a sentence."""
     text: TextConfig
     """The vocabulary that is learnt."""
-    vocabulary_sample: int = VOCABULARY_SAMPLE
+    vocabulary_sample: int = 100_000
     """The number of pairs that it is learnt from."""
-    max_ratio: float = MAX_RATIO
+    max_ratio: float = 9.0
     """Pairs are left out if one side has more than this many times the tokens of the other; 0 for none."""
 
     def settings(self) -> dict[str, Any]:
-        """Returns all that decides about the content of the corpus, but for the content of the sources."""
+        """Returns all that decides about the content of the corpus, except for the content of the sources."""
         return {
             "text": self.text.model_dump(),
             "vocabulary_sample": self.vocabulary_sample,
@@ -77,8 +72,75 @@ class Request:
             "chunk": CHUNK,
         }
 
+    def describe_sources(self) -> list[dict[str, Any]]:
+        """Returns what the sources are: the checksums of their files, or what is generated."""
+        described: list[dict[str, Any]] = []
+        for source in self.sources:
+            if source in DATASETS:
+                described.append({"name": source, **dataset_options(self.data, source)})
+                continue
+            found = find(Path(source), self.data.source_language, self.data.target_language)
+            digests = {path.name: digest_file(path) for paths in found.files.values() for path in paths}
+            described.append({"name": Path(source).name, "files": digests})
+        return described
 
-def open_sources(request: Request) -> tuple[Bitext, list[set[BadLine]]]:
+
+def prepare(request: Request, out: Path, *, map_blocks: MapBlocks, on_progress: OnProgress) -> dict[str, Any]:
+    """Prepares a corpus in the folder `out`, or resumes that; returns its prepared.json.
+
+    Raises AugenmerkError if the folder holds something else, or a corpus that was prepared differently.
+    """
+    check_dropout(request.text)
+    for source in request.sources:
+        if is_prepared(source):
+            raise AugenmerkError(f"{source} is a prepared corpus already; give the text that it was made of.")
+    bitext, skipped = _open_sources(request)
+    bitext[request.data.train], bitext[request.data.validation]  # a missing split is reported first
+    make_folder(out)
+    job = BlockJob(root=out, folder=out / UNFINISHED, results=out / SHARDS, suffix=".safetensors")
+    with job.lock(out):
+        asked = {"settings": request.settings(), "sources": request.describe_sources()}
+        if (out / PREPARED).exists():
+            about = read_about(out)
+            check_request(out, about, asked)
+            return about
+        others = sorted({path.name for path in out.iterdir()} - {LOCK})
+        if others and UNFINISHED not in others:
+            raise AugenmerkError(f"{out} holds something else already ({others[0]}); choose another --out.")
+        job.begin(asked)
+        scan = _write_chunks(job, bitext, skipped, request.data.train, on_progress)
+        others = [name for name in bitext.splits if name != request.data.train]
+        if not all((out / f"{name}.jsonl").exists() for name in others):
+            export(
+                {name: bitext[name] for name in others},
+                out,
+                bitext.source_language,
+                bitext.target_language,
+                format="jsonl",
+                overwrite=True,
+            )
+        if request.describe_sources() != asked["sources"]:
+            raise AugenmerkError(
+                f"{bitext.name} changed while it was read; remove {out} and run the same command again."
+            )
+        hashes = np.fromfile(job.folder / _HASHES, "<u8")
+        repeated = _find_repeated(hashes)
+        _learn_vocabulary(job, scan, request, _choose_sample(hashes, repeated, request), on_progress)
+        digests = (block["sha256"] for block in scan["blocks"])
+        shards = job.compute(
+            scan,
+            list(zip(digests, _divide(repeated, scan), strict=True)),
+            partial(_start_writing, job, request),
+            map_blocks,
+            lambda done: on_progress("tokenising", done, scan["size"]),
+        )
+        about = _summarise(asked, bitext, scan, shards, out)
+        write_object(out / PREPARED, about, indent=1)
+        job.remove()
+        return about
+
+
+def _open_sources(request: Request) -> tuple[Bitext, list[set[BadLine]]]:
     """Opens all sources as one bitext; also returns the sets to which reading them adds bad lines.
 
     If no source has a split to validate on, some pairs are held out, see `hold_out`.
@@ -101,15 +163,15 @@ def open_sources(request: Request) -> tuple[Bitext, list[set[BadLine]]]:
         if (bitext.source_language, bitext.target_language) != (first.source_language, first.target_language):
             raise AugenmerkError(
                 f"{first.name} is from {first.source_language} to {first.target_language}, but {bitext.name} "
-                f"from {bitext.source_language} to {bitext.target_language}; say which languages are meant "
-                f"with --source-language and --target-language."
+                f"from {bitext.source_language} to {bitext.target_language}; choose the languages with "
+                f"--source-language and --target-language."
             )
-        # One file of any name is for training, unless its name says that it is not.
+        # A single file of any name is for training, unless it is named like a test set.
         undivided = is_divided(bitext.splits)
         for name, pairs in bitext.splits.items():
             parts.setdefault(data.train if undivided else name, []).append(pairs)
     splits: dict[str, Iterable[SentencePair]] = {
-        name: LazySplit(partial(_chain, pairs)) for name, pairs in parts.items()
+        name: LazySplit(partial(chain.from_iterable, pairs)) for name, pairs in parts.items()
     }
     name = ", ".join(request.sources)
     if splits.keys() == {data.train}:
@@ -119,36 +181,10 @@ def open_sources(request: Request) -> tuple[Bitext, list[set[BadLine]]]:
     return joined, [bitext.skipped for bitext in bitexts]
 
 
-def _chain(parts: Sequence[Iterable[SentencePair]]) -> Iterator[SentencePair]:
-    return chain.from_iterable(parts)
+# Step 1: chunks, the blocks of the job
 
 
-def describe_sources(request: Request) -> list[dict[str, Any]]:
-    """Returns what the sources are: the checksums of their files, or what is generated."""
-    described: list[dict[str, Any]] = []
-    data = request.data
-    for source in request.sources:
-        named = source in DATASETS
-        entry = {"name": source if named else Path(source).name, **dataset_options(data, source)}
-        if not named:
-            found = find(Path(source), data.source_language, data.target_language)
-            entry["files"] = {}
-            for path in chain.from_iterable(found.files.values()):
-                entry["files"][path.name] = digest_file(path)
-        described.append(entry)
-    return described
-
-
-CHUNK = 50_000
-"""Pairs that are read for one shard."""
-
-_HASHES = "hashes.bin"
-
-Hashes = NDArray[np.uint64]
-Mask = NDArray[np.bool_]
-
-
-def write_chunks(
+def _write_chunks(
     job: BlockJob, bitext: Bitext, skipped: list[set[BadLine]], split: str, on_progress: OnProgress
 ) -> dict[str, Any]:
     """Copies the training pairs into chunks and hashes them; returns the scan of the job."""
@@ -159,15 +195,16 @@ def write_chunks(
         pairs, total = iter(bitext[split]), 0
         with (job.folder / _HASHES).open("wb") as hashes:
             while chunk := list(islice(pairs, CHUNK)):
-                sources, targets = [pair.source for pair in chunk], [pair.target for pair in chunk]
-                hashes.write(b"".join(map(_hash_pair, sources, targets)))
-                if any("\n" in text for text in chain(sources, targets)):  # which JSON can spell
-                    sources, targets = (
-                        [text.replace("\n", " ") for text in texts]  # which has the same ids
-                        for texts in (sources, targets)
-                    )
+                for pair in chunk:
+                    text = f"{pair.source}\n{pair.target}".encode("utf-8", "surrogatepass")
+                    hashes.write(hashlib.blake2b(text, digest_size=8).digest())
+                # A line break, which JSON can spell, has the same ids as a space.
+                texts = (
+                    text.replace("\n", " ")
+                    for text in chain((pair.source for pair in chunk), (pair.target for pair in chunk))
+                )
                 total += len(chunk)
-                yield "\n".join(chain(sources, targets)).encode("utf-8", "surrogatepass"), len(chunk)
+                yield "\n".join(texts).encode("utf-8", "surrogatepass"), len(chunk)
                 on_progress("reading", total, None)
         if not total:
             raise AugenmerkError(f"{bitext.name} has no pair in '{split}' to train on.")
@@ -179,18 +216,23 @@ def write_chunks(
     return job.split(read(), count_bad_lines)
 
 
-def _hash_pair(source: str, target: str) -> bytes:
-    pair = f"{source}\n{target}".encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(pair, digest_size=8).digest()
+def _read_chunk(job: BlockJob, number: int, sha256: str, chosen: Mask) -> tuple[list[str], list[str]]:
+    """Returns the source and the target sentences of the chosen pairs of a chunk."""
+    lines = job.read(number, sha256).decode("utf-8", "surrogatepass").split("\n")
+    half, indices = len(lines) // 2, np.flatnonzero(chosen).tolist()
+    return [lines[index] for index in indices], [lines[half + index] for index in indices]
 
 
-def read_hashes(job: BlockJob) -> Hashes:
-    """Returns the hashes of all pairs."""
-    return np.fromfile(job.folder / _HASHES, "<u8")
+def _divide(mask: Mask, scan: Mapping[str, Any]) -> list[Mask]:
+    """Returns the part of a mask that belongs to each chunk."""
+    return np.split(mask, np.cumsum([block["size"] for block in scan["blocks"]])[:-1])
 
 
-def find_repeated(hashes: Hashes) -> Mask:
-    """Marks all pairs that occurred before."""
+# Step 2: the vocabulary
+
+
+def _find_repeated(hashes: Hashes) -> Mask:
+    """Returns which pairs occurred before."""
     order = np.argsort(hashes, kind="stable")
     ranked = hashes[order]
     repeated = np.zeros(len(hashes), bool)
@@ -198,150 +240,16 @@ def find_repeated(hashes: Hashes) -> Mask:
     return repeated
 
 
-def choose_sample(hashes: Hashes, repeated: Mask, size: int) -> Mask:
-    """Marks the pairs that the vocabulary is learnt from: those with the smallest hashes."""
-    sample = ~repeated
+def _choose_sample(hashes: Hashes, repeated: Mask, request: Request) -> Mask:
+    """Returns which pairs the vocabulary is learnt from: those with the smallest hashes."""
+    sample, size = ~repeated, request.vocabulary_sample
     if np.count_nonzero(sample) > size:
         sample &= hashes <= np.partition(hashes[sample], size - 1)[size - 1]
     return sample
 
 
-def divide_by_chunk(scan: Mapping[str, Any], mask: Mask) -> list[Mask]:
-    """Returns the part of a mask that belongs to each chunk."""
-    return np.split(mask, np.cumsum([block["size"] for block in scan["blocks"]])[:-1])
-
-
-def read_sample(job: BlockJob, scan: Mapping[str, Any], sample: Mask) -> Iterator[list[SentencePair]]:
-    """Yields the marked pairs of one chunk after another."""
-    for number, (block, part) in enumerate(zip(scan["blocks"], divide_by_chunk(scan, sample), strict=True)):
-        if part.any():
-            sources, targets = read_chunk(job, number, block["sha256"])
-            yield [SentencePair(sources[index], targets[index]) for index in np.flatnonzero(part).tolist()]
-
-
-def read_chunk(job: BlockJob, number: int, sha256: str) -> tuple[list[str], list[str]]:
-    """Returns the source and the target sentences of a chunk."""
-    lines = job.read(number, sha256).decode("utf-8", "surrogatepass").split("\n")
-    return lines[: len(lines) // 2], lines[len(lines) // 2 :]
-
-
-REPEATED, UNEQUAL = "repeated", "unequal lengths"
-"""Why a pair is left out, besides `TOO_MANY_TOKENS` and the kinds of `BadLine`."""
-
-
-class ShardWriter:
-    """Turns chunks into shards, in the process of a worker."""
-
-    def __init__(self, job: BlockJob, vocabulary: Path, max_length: int, max_ratio: float) -> None:
-        self._job = job
-        self._max_length = max_length
-        self._max_ratio = max_ratio
-        self._tokenizers = TokenizerPair.load(vocabulary)
-
-    def __call__(self, number: int, sha256: str, repeated: Mask) -> dict[str, Any]:
-        """Writes a shard; returns its entry."""
-        sources, targets = read_chunk(self._job, number, sha256)
-        if repeated.any():
-            first = np.flatnonzero(~repeated).tolist()
-            sources, targets = [sources[index] for index in first], [targets[index] for index in first]
-        source, source_lengths = self._tokenizers.source.encode_flat(sources)
-        target, target_lengths = self._tokenizers.target.encode_flat(targets)
-        longer = np.maximum(source_lengths, target_lengths)
-        shorter = np.minimum(source_lengths, target_lengths)
-        too_long = longer > self._max_length
-        unequal = ~too_long & (longer > self._max_ratio * shorter) if self._max_ratio else too_long & False
-        keep = ~(too_long | unequal)
-        source, target = source[np.repeat(keep, source_lengths)], target[np.repeat(keep, target_lengths)]
-        content = save(
-            {
-                "source": source,
-                "target": target,
-                "source_lengths": source_lengths[keep].astype(np.uint16),
-                "target_lengths": target_lengths[keep].astype(np.uint16),
-            }
-        )
-        about = {
-            "pairs": int(np.count_nonzero(keep)),
-            "source_tokens": len(source),
-            "target_tokens": len(target),
-            "unknown_source": int(np.count_nonzero(source == UNK)),
-            "unknown_target": int(np.count_nonzero(target == UNK)),
-            "longest": int(longer[keep].max(initial=0)),
-            "left_out": {
-                REPEATED: int(np.count_nonzero(repeated)),
-                TOO_MANY_TOKENS: int(np.count_nonzero(too_long)),
-                UNEQUAL: int(np.count_nonzero(unequal)),
-            },
-        }
-        return self._job.finish(number, [content], about)
-
-
-_ENTRY = ("name", "pairs", "source_tokens", "target_tokens", "sha256")
-
-
-def prepare(request: Request, out: Path, *, map_blocks: MapBlocks, on_progress: OnProgress) -> dict[str, Any]:
-    """Prepares a corpus in the folder `out`, or resumes that; returns its prepared.json.
-
-    Raises AugenmerkError if the folder holds something else, or a corpus that was prepared differently.
-    """
-    if request.text.bpe_dropout:
-        raise AugenmerkError(
-            "text.bpe_dropout splits sentences differently in every epoch, but a prepared corpus keeps their "
-            "ids; leave it out, or train on the text itself."
-        )
-    for source in request.sources:
-        if is_prepared(source):
-            raise AugenmerkError(f"{source} is a prepared corpus already; give the text that it was made of.")
-    bitext, skipped = open_sources(request)
-    bitext[request.data.train], bitext[request.data.validation]  # a missing split is reported first
-    make_folder(out)
-    job = BlockJob(root=out, folder=out / UNFINISHED, results=out / SHARDS, suffix=".safetensors")
-    with job.lock(out):
-        asked = {"settings": request.settings(), "sources": describe_sources(request)}
-        if (out / PREPARED).exists():
-            about = read_about(out)
-            check_request(out, about, asked)
-            return about
-        others = sorted({path.name for path in out.iterdir()} - {LOCK})
-        if others and UNFINISHED not in others:
-            raise AugenmerkError(f"{out} holds something else already ({others[0]}); choose another --out.")
-        job.begin(asked)
-        scan = write_chunks(job, bitext, skipped, request.data.train, on_progress)
-        _export_text(bitext, request.data, out)
-        if describe_sources(request) != asked["sources"]:
-            raise AugenmerkError(
-                f"{bitext.name} changed while it was read; remove {out} and run the same command again."
-            )
-        hashes = read_hashes(job)
-        repeated = find_repeated(hashes)
-        sample = choose_sample(hashes, repeated, request.vocabulary_sample)
-        _learn_vocabulary(request.text, job, scan, sample, on_progress)
-        shards = job.compute(
-            scan,
-            [
-                (block["sha256"], part)
-                for block, part in zip(scan["blocks"], divide_by_chunk(scan, repeated), strict=True)
-            ],
-            partial(ShardWriter, job, out / VOCABULARY, request.data.max_length, request.max_ratio),
-            map_blocks,
-            lambda done: on_progress("tokenising", done, scan["size"]),
-        )
-        about = _summarise(asked, bitext, scan, shards, out)
-        write_object(out / PREPARED, about, indent=1)
-        job.remove()
-        return about
-
-
-def _export_text(bitext: Bitext, data: DataConfig, out: Path) -> None:
-    """Writes the splits that are not trained on, with their links and tags, if they have any."""
-    others = {name: pairs for name, pairs in bitext.splits.items() if name != data.train}
-    if not all((out / f"{name}.jsonl").exists() for name in others):
-        languages = bitext.source_language, bitext.target_language
-        export(others, out, *languages, format="jsonl", overwrite=True)
-
-
 def _learn_vocabulary(
-    config: TextConfig, job: BlockJob, scan: Mapping[str, Any], sample: Mask, on_progress: OnProgress
+    job: BlockJob, scan: Mapping[str, Any], request: Request, sample: Mask, on_progress: OnProgress
 ) -> None:
     if (job.root / VOCABULARY).is_dir():
         return
@@ -349,12 +257,13 @@ def _learn_vocabulary(
 
     def read() -> Iterator[SentencePair]:
         done = 0
-        for pairs in read_sample(job, scan, sample):
-            yield from pairs
-            done += len(pairs)
-            on_progress("learning the vocabulary", done, size)
+        for number, (block, part) in enumerate(zip(scan["blocks"], _divide(sample, scan), strict=True)):
+            if part.any():
+                yield from map(SentencePair, *_read_chunk(job, number, block["sha256"], part))
+                done += int(part.sum())
+                on_progress("learning the vocabulary", done, size)
 
-    tokenizers = TokenizerPair.train(LazySplit(read), config)
+    tokenizers = TokenizerPair.train(LazySplit(read), request.text)
     temporary = job.folder / VOCABULARY
     remove(temporary)
     temporary.mkdir()
@@ -362,6 +271,51 @@ def _learn_vocabulary(
     for path in temporary.iterdir():
         fsync_path(path)
     temporary.rename(job.root / VOCABULARY)
+
+
+# Step 3: shards
+
+
+def _start_writing(job: BlockJob, request: Request) -> Callable[..., dict[str, Any]]:
+    """Returns a function that writes shards, in the process of a worker."""
+    return partial(_write_shard, job, request, TokenizerPair.load(job.root / VOCABULARY))
+
+
+def _write_shard(
+    job: BlockJob, request: Request, tokenizers: TokenizerPair, number: int, sha256: str, repeated: Mask
+) -> dict[str, Any]:
+    """Turns a chunk into a shard; returns its entry."""
+    sources, targets = _read_chunk(job, number, sha256, ~repeated)
+    source, source_lengths = tokenizers.source.encode_flat(sources)
+    target, target_lengths = tokenizers.target.encode_flat(targets)
+    longer = np.maximum(source_lengths, target_lengths)
+    shorter = np.minimum(source_lengths, target_lengths)
+    too_long = longer > request.data.max_length
+    unequal = ~too_long & (longer > request.max_ratio * shorter) & bool(request.max_ratio)
+    keep = ~(too_long | unequal)
+    source, target = source[np.repeat(keep, source_lengths)], target[np.repeat(keep, target_lengths)]
+    content = save(
+        {
+            "source": source,
+            "target": target,
+            "source_lengths": source_lengths[keep].astype(np.uint16),
+            "target_lengths": target_lengths[keep].astype(np.uint16),
+        }
+    )
+    left_out = {REPEATED: repeated, TOO_MANY_TOKENS: too_long, UNEQUAL: unequal}
+    about = {
+        "pairs": int(np.count_nonzero(keep)),
+        "source_tokens": len(source),
+        "target_tokens": len(target),
+        "unknown_source": int(np.count_nonzero(source == UNK)),
+        "unknown_target": int(np.count_nonzero(target == UNK)),
+        "longest": int(longer[keep].max(initial=0)),
+        "left_out": {kind: int(np.count_nonzero(mask)) for kind, mask in left_out.items()},
+    }
+    return job.finish(number, [content], about)
+
+
+# Step 4: prepared.json
 
 
 def _summarise(
@@ -372,6 +326,7 @@ def _summarise(
     for shard in shards:
         left_out.update(shard["left_out"])
     totals = ("pairs", "source_tokens", "target_tokens", "unknown_source", "unknown_target")
+    entry = ("name", "pairs", "source_tokens", "target_tokens", "sha256")
     about = {
         "format": FORMAT,
         "source_language": bitext.source_language,
@@ -383,7 +338,7 @@ def _summarise(
         **asked,
         "vocabulary": {path.name: digest_file(path) for path in sorted((out / VOCABULARY).iterdir())},
         "held_out": {path.stem: digest_file(path) for path in sorted(out.glob("*.jsonl"))},
-        "shards": [{name: shard[name] for name in _ENTRY} for shard in shards],
+        "shards": [{name: shard[name] for name in entry} for shard in shards],
     }
     if not about["pairs"]:
         raise AugenmerkError(

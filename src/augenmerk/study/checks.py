@@ -16,8 +16,7 @@ import torch
 from augenmerk.base.config import DataConfig
 from augenmerk.base.device import uses_bf16
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.data import Bitext, open_data
-from augenmerk.data.corpus import is_prepared
+from augenmerk.data import Bitext, is_prepared, open_data
 from augenmerk.evaluation.comparison import describe_other_sentences
 from augenmerk.model.custom import MECHANISM_FILES, check_recorded
 from augenmerk.model.trial import try_mechanism

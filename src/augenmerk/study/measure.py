@@ -18,8 +18,8 @@ from augenmerk.base.config import DataConfig
 from augenmerk.base.device import CPU, describe_device
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import atomic_write, explain_read_errors, parse_object, read_text
-from augenmerk.data import Bitext, SentencePair
-from augenmerk.data.corpus import PreparedCorpus, is_prepared
+from augenmerk.data import Bitext, SentencePair, is_prepared
+from augenmerk.data.corpus import PreparedCorpus
 from augenmerk.evaluation.agreement import ChosenAttention, choose_attention, measure_alignment
 from augenmerk.evaluation.evaluator import Evaluator, hypothesis_path, model_score_path, reference_path
 from augenmerk.run.directory import RunDirectory

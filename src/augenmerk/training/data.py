@@ -10,8 +10,8 @@ import torch
 
 from augenmerk.base.config import RunConfig
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.data import Bitext, PairsSum, SentencePair, resolve_data
-from augenmerk.data.corpus import TOO_MANY_TOKENS, PreparedCorpus, is_prepared
+from augenmerk.data import Bitext, PairsSum, SentencePair, is_prepared, resolve_data
+from augenmerk.data.corpus import TOO_MANY_TOKENS, PreparedCorpus
 from augenmerk.run.directory import RunDirectory
 from augenmerk.text import familiarity
 from augenmerk.text.batching import ParallelTokens, TokenTable, encode_pairs
