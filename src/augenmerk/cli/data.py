@@ -19,8 +19,11 @@ from augenmerk.base.entries import DATASETS, datasets_with
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli.inputs import describe_skipped
 from augenmerk.cli.options import (
+    GROUP,
+    MAX_INDEX,
     MAX_SEED,
     RESUMABLE,
+    Group,
     Json,
     On,
     RayAddress,
@@ -28,6 +31,7 @@ from augenmerk.cli.options import (
     SourceLanguage,
     TargetLanguage,
     connect_if_asked,
+    grouped,
 )
 from augenmerk.cli.terminal import (
     count_items,
@@ -42,23 +46,36 @@ from augenmerk.cli.terminal import (
 )
 
 if TYPE_CHECKING:
-    from augenmerk.base.config import RunConfig
-    from augenmerk.data.check import CheckResult
+    from augenmerk.data import Bitext
+    from augenmerk.data.check import CheckResult, SplitSummary
 
 app = typer.Typer(help="Sentence pairs: list, show, check, fetch, export, prepare.", no_args_is_help=True)
 
+DOWNLOADED = ", ".join(name for name, dataset in DATASETS.items() if dataset.downloaded)
+MAX_SHOWN = 8
+"""The most lines of a kind that are printed; --json has all."""
+
 Name = Annotated[str, Argument(help=f"{', '.join(DATASETS)}, or the folder or file of your own pairs.")]
-Pairs = Annotated[
-    int | None, Option(help=f"{datasets_with('pairs')}: how many training pairs.", min=1, max=2**31 - 1)
-]
-Seed = Annotated[
-    int, Option(help=f"{datasets_with('seed')}: the seed of its sentences.", min=0, max=MAX_SEED)
-]
-Format = Literal["text", "tsv", "jsonl"]
-Folder = Annotated[
-    Path | None,
-    Option(help=f"{datasets_with('folder')}: folder with its files. Default: where `data fetch` puts them."),
-]
+PAIRS_HELP = f"{datasets_with('pairs')}: how many training pairs."
+Pairs = Annotated[int | None, Option(help=PAIRS_HELP, min=1, max=MAX_INDEX)]
+SEED_HELP = f"{datasets_with('seed')}: the seed of its sentences."
+Seed = Annotated[int, Option(help=SEED_HELP, min=0, max=MAX_SEED)]
+FOLDER_HELP = f"{datasets_with('folder')}: folder with its files. Default: where `data fetch` puts them."
+
+
+class Opening(Group):
+    """How a bitext is opened."""
+
+    seed: Seed = 1
+    folder: Annotated[Path | None, Option(help=FOLDER_HELP)] = None
+    source_language: SourceLanguage = None
+    target_language: TargetLanguage = None
+
+    def open(self, name: str, **options: Any) -> "Bitext":
+        """Opens a dataset or your own pairs."""
+        from augenmerk.data import open_bitext
+
+        return open_bitext(name, **vars(self), **options)
 
 
 @app.command("list", epilog="Example:  augenmerk data list")
@@ -68,49 +85,38 @@ def list_(json: Json = False) -> None:
 
     rows: list[dict[str, Any]] = []
     for name, dataset in DATASETS.items():
-        row: dict[str, Any] = {"name": name, "summary": dataset.summary}
         try:
             bitext = open_bitext(name)
-        except AugenmerkError as error:
-            rows.append({**row, "available": False, "why": str(error)})
-        else:
             languages = [bitext.source_language, bitext.target_language]
-            rows.append({**row, "available": True, "languages": languages, "splits": list(bitext.splits)})
+            found = {"available": True, "languages": languages, "splits": list(bitext.splits)}
+            status = f"{'-'.join(languages)}  {', '.join(bitext.splits)}"
+        except AugenmerkError as error:
+            found = {"available": False, "why": str(error)}
+            status = f"not on this machine: [dim]{escape(str(error))}[/]"
+        rows.append({"name": name, "summary": dataset.summary, **found})
+        if not json:
+            out().print(f"[bold]{name}[/]  {dataset.summary}\n    {status}")
     if json:
         print_json(rows)
-        return
-    for row in rows:
-        if row["available"]:
-            status = f"{'-'.join(row['languages'])}  {', '.join(row['splits'])}"
-        else:
-            status = f"not on this machine: [dim]{row['why']}[/]"
-        out().print(f"[bold]{row['name']}[/]  {row['summary']}\n    {status}")
-    out().print(
-        "[dim]Your own pairs: a folder with train.de and train.en, or a .tsv, .jsonl or .parquet file.[/]"
-    )
+    else:
+        out().print(
+            "[dim]Your own pairs: a folder with train.de and train.en, or a .tsv, .jsonl or .parquet file.[/]"
+        )
 
 
 @app.command(epilog="Example:  augenmerk data show bilderbuch --pairs 3 --tag passive")
+@grouped
 def show(
     name: Name = "bilderbuch",
     split: Annotated[str, Option(help="Which split to read from.")] = "train",
     pairs: Annotated[int, Option(help="How many pairs to show.", min=1, max=100_000)] = 5,
     tag: Annotated[list[str] | None, Option(help="Only pairs with this tag; repeatable.")] = None,
-    seed: Seed = 1,
-    folder: Folder = None,
-    source_language: SourceLanguage = None,
-    target_language: TargetLanguage = None,
+    opening: Opening = GROUP,
     json: Json = False,
 ) -> None:
     """Print sentence pairs, with their tags and, where they are known, the links between their words."""
-    from augenmerk.data import open_bitext
-
-    bitext = open_bitext(
-        name, seed=seed, folder=folder, source_language=source_language, target_language=target_language
-    )
-    tags = set(tag or ())
-    matching = (pair for pair in bitext[split] if tags <= set(pair.tags))
-    chosen = list(islice(matching, pairs))
+    bitext, tags = opening.open(name), set(tag or ())
+    chosen = list(islice((pair for pair in bitext[split] if tags <= set(pair.tags)), pairs))
     if not chosen:
         tagged = f" tagged {', '.join(sorted(tags))}" if tags else ""
         known = f"; its tags are {', '.join(sorted(bitext.tags))}" if tags and bitext.tags else ""
@@ -127,10 +133,6 @@ def show(
         if pair.alignment is not None:
             out().print(draw_links(pair, out().width))
         out().print()
-
-
-MAX_SHOWN = 8
-"""The most lines of a kind that are printed; --json has all."""
 
 
 @app.command(epilog="Example:  augenmerk data check bilderbuch")
@@ -159,22 +161,16 @@ def check(
 
 
 def _print_check(result: "CheckResult") -> None:
-    rows = []
-    for split in result.splits:
-        sides = split.source, split.target
-        words = [f"{side.median_words:g}, {side.longest:,}" for side in sides]
-        scripts = ["/".join(script.capitalize() for script in list(side.scripts)[:2]) for side in sides]
-        counts = [f"{count:,}" for count in (split.pairs, split.bad_lines, split.repeated)]
-        rows.append([escape(split.split), *counts, *words, f"{split.length_ratio:.2f}", "-".join(scripts)])
     if result.splits:
-        source, target = result.splits[0].source.language, result.splits[0].target.language
-        out().print(
-            f"[bold]{escape(result.place)}[/]: {escape(source)} to {escape(target)}; "
-            f"words of a sentence: median, most"
+        source, target = (
+            escape(side.language) for side in (result.splits[0].source, result.splits[0].target)
         )
-        headings = ["split", "pairs", "bad lines", "repeated", "words", "words", "length ratio", "scripts"]
-        headings[4:6] = [f"{escape(source)} words", f"{escape(target)} words"]
-        out().print(make_table(headings, rows))
+        out().print(
+            f"[bold]{escape(result.place)}[/]: {source} to {target}; words of a sentence: median, most"
+        )
+        words = [f"{source} words", f"{target} words"]
+        headings = ["split", "pairs", "bad lines", "repeated", *words, "length ratio", "scripts"]
+        out().print(make_table(headings, map(_list_cells, result.splits)))
         out().print()
     if result.problems:
         out().print("[bold red]What stops training[/]")
@@ -184,9 +180,9 @@ def _print_check(result: "CheckResult") -> None:
             if seen[problem.split, problem.kind] <= MAX_SHOWN:
                 where = f"{problem.file}, line {problem.line:,}: " if problem.line is not None else ""
                 out().print(f"  {escape(where + problem.reason)}")
-        for (split_name, kind), count in seen.items():
+        for (split, kind), count in seen.items():
             if count > MAX_SHOWN:
-                out().print(f"  [dim]and {count - MAX_SHOWN:,} more in '{escape(split_name)}' ({kind})[/]")
+                out().print(f"  [dim]and {count - MAX_SHOWN:,} more in '{escape(split)}' ({kind})[/]")
         if all(problem.line is not None for problem in result.problems):
             out().print("  [dim]Correct these lines, or train without them: augenmerk train --skip-bad[/]")
     else:
@@ -203,21 +199,26 @@ def _print_check(result: "CheckResult") -> None:
         out().print("  [dim]To write the pairs without these lines: augenmerk data export --clean[/]")
 
 
+def _list_cells(split: "SplitSummary") -> list[str]:
+    counts = [f"{count:,}" for count in (split.pairs, split.bad_lines, split.repeated)]
+    sides = split.source, split.target
+    words = [f"{side.median_words:g}, {side.longest:,}" for side in sides]
+    scripts = ["/".join(script.capitalize() for script in islice(side.scripts, 2)) for side in sides]
+    return [escape(split.split), *counts, *words, f"{split.length_ratio:.2f}", "-".join(scripts)]
+
+
 @app.command(epilog="Example:  augenmerk data fetch multi30k")
 def fetch(
-    name: Annotated[
-        str, Argument(help=f"Which one: {', '.join(n for n, each in DATASETS.items() if each.downloaded)}.")
-    ],
+    name: Annotated[str, Argument(help=f"Which one: {DOWNLOADED}.")],
     out: Annotated[Path | None, Option(help="Where to put the files, if not in the user's cache.")] = None,
-    url: Annotated[str | None, Option(help="Another address to fetch from, a mirror of yours.")] = None,
+    url: Annotated[str | None, Option(help="Another address to fetch from, such as a mirror.")] = None,
     json: Json = False,
 ) -> None:
     """Download a dataset, verify it, and keep it where every command finds it."""
     from augenmerk.data import import_dataset
 
     if name not in DATASETS or not DATASETS[name].downloaded:
-        names = ", ".join(name for name, dataset in DATASETS.items() if dataset.downloaded)
-        raise AugenmerkError(f"'{name}' is not a dataset to download; those that are: {names}.")
+        raise AugenmerkError(f"'{name}' is not a dataset to download; those that are: {DOWNLOADED}.")
     dataset = import_dataset(name)
     with show_progress(DownloadColumn()) as on_progress:
         folder = dataset.fetch(out, url or dataset.BASE_URL, on_progress)
@@ -227,67 +228,56 @@ def fetch(
         err().print(f"{name} is complete and verified in {folder}")
 
 
+Splits = Annotated[list[str] | None, Option(help="Only this split; repeatable.")]
+Format = Annotated[Literal["text", "tsv", "jsonl"], Option(help="Parallel text, TSV or JSON lines.")]
+Align = Annotated[bool, Option("--align", help="Also write gold links as SPLIT.align (0-0 1-2).")]
+Tokenized = Annotated[bool, Option("--tokenized", help="Put spaces between words, which the links count.")]
+Overwrite = Annotated[bool, Option("--overwrite", help="Replace existing files.")]
+CLEAN_HELP = "Your own pairs: leave out bad lines and all lines that `data check` lists."
+Clean = Annotated[bool, Option("--clean", help=CLEAN_HELP)]
+KEEP_HELP = "With --clean: keep lines of this kind, for example 'repeated'; repeatable."
+Keep = Annotated[list[str] | None, Option(metavar="KIND", help=KEEP_HELP)]
+UNSPLIT_HELP = "Write your own file whole, not divided into train, val and test."
+Unsplit = Annotated[bool, Option("--unsplit", help=UNSPLIT_HELP)]
+
+
 @app.command(
     epilog="Examples:  augenmerk data export bilderbuch --pairs 1000 --align --out pairs    "
     "augenmerk data export pairs.tsv --clean --unsplit --format tsv --out clean"
 )
+@grouped
 def export(
     name: Name,
     out: Annotated[Path, Option(help="The folder to write to.")],
-    split: Annotated[list[str] | None, Option(help="Only this split; repeatable.")] = None,
+    split: Splits = None,
     pairs: Pairs = None,
-    seed: Seed = 1,
-    format: Annotated[Format, Option(help="Parallel text, TSV or JSON lines.")] = "text",  # noqa: A002
-    align: Annotated[bool, Option("--align", help="Also write gold links as SPLIT.align (0-0 1-2).")] = False,
-    tokenized: Annotated[
-        bool, Option("--tokenized", help="Put spaces between words, which the links count.")
-    ] = False,
-    overwrite: Annotated[bool, Option("--overwrite", help="Replace existing files.")] = False,
+    format: Format = "text",  # noqa: A002
+    align: Align = False,
+    tokenized: Tokenized = False,
+    overwrite: Overwrite = False,
     skip_bad: SkipBad = False,
-    clean: Annotated[
-        bool,
-        Option("--clean", help="Your own pairs: leave out bad lines and all lines that `data check` lists."),
-    ] = False,
-    keep: Annotated[
-        list[str] | None,
-        Option(metavar="KIND", help="With --clean: keep lines of this kind, 'repeated' say; repeatable."),
-    ] = None,
-    unsplit: Annotated[
-        bool,
-        Option("--unsplit", help="Write your own file whole, not divided into train, val and test."),
-    ] = False,
-    folder: Folder = None,
-    source_language: SourceLanguage = None,
-    target_language: TargetLanguage = None,
+    clean: Clean = False,
+    keep: Keep = None,
+    unsplit: Unsplit = False,
+    opening: Opening = GROUP,
     json: Json = False,
 ) -> None:
     """Write sentence pairs to files that other tools read, with gold links where there are any."""
-    from augenmerk.data import BadLineError, check_own, open_bitext
+    from augenmerk.data import BadLineError
     from augenmerk.data.check import open_clean
     from augenmerk.data.export import export as write_splits
 
     if name in DATASETS and (unsplit or clean):
         raise AugenmerkError(f"--{'clean' if clean else 'unsplit'} is for your own pairs, not for {name}.")
     if keep and not clean:
-        raise AugenmerkError("--keep says which lines --clean keeps: add --clean.")
+        raise AugenmerkError("--keep names lines that --clean keeps: add --clean.")
     left_out: dict[str, dict[str, set[int]]] = {}
     if clean:
-        check_own(name)
         with show_status(f"checking {name}"):
-            bitext, left_out = open_clean(
-                name, source_language, target_language, keep or [], divide=not unsplit
-            )
+            languages = opening.source_language, opening.target_language
+            bitext, left_out = open_clean(name, *languages, keep or [], divide=not unsplit)
     else:
-        bitext = open_bitext(
-            name,
-            pairs=pairs,
-            seed=seed,
-            folder=folder,
-            source_language=source_language,
-            target_language=target_language,
-            skip_bad=skip_bad,
-            divide=not unsplit,
-        )
+        bitext = opening.open(name, pairs=pairs, skip_bad=skip_bad, divide=not unsplit)
     try:
         with show_progress(MofNCompleteColumn()) as on_progress:
             written = write_splits(
@@ -304,20 +294,31 @@ def export(
         raise AugenmerkError(f"{error} --skip-bad leaves such lines out.") from None
     if json:
         skipped = sorted(map(asdict, bitext.skipped), key=lambda bad: (bad["file"], bad["line"]))
-        found = {
-            each: {kind: sorted(lines) for kind, lines in kinds.items()} for each, kinds in left_out.items()
-        }
+        found = {each: {kind: sorted(lines) for kind, lines in by.items()} for each, by in left_out.items()}
         files = [str(path) for path in written]
         print_json({"name": bitext.name, "files": files, "skipped": skipped, "left_out": found})
-    else:
-        if bitext.skipped:
-            err().print(describe_skipped(bitext.skipped))
-        for each, kinds_of_split in left_out.items():
-            lines = set[int]().union(*kinds_of_split.values())
-            reasons = ", ".join(f"{len(found):,} {kind}" for kind, found in kinds_of_split.items())
-            err().print(f"{len(lines):,} lines of '{escape(each)}' left out: {reasons}")
-        for path in written:
-            print_written(path)
+        return
+    if bitext.skipped:
+        err().print(describe_skipped(bitext.skipped))
+    for each, by_kind in left_out.items():
+        lines = set[int]().union(*by_kind.values())
+        reasons = ", ".join(f"{len(found):,} {kind}" for kind, found in by_kind.items())
+        err().print(f"{len(lines):,} lines of '{escape(each)}' left out: {reasons}")
+    for path in written:
+        print_written(path)
+
+
+SOURCES_HELP = f"{', '.join(DATASETS)}, or folders and files of your own pairs; all become one corpus."
+Sources = Annotated[list[str], Argument(metavar="SOURCE", help=SOURCES_HELP)]
+Preset = Annotated[str | None, Option(help="Preset or TOML file with the vocabulary's settings (text.*).")]
+SET_HELP = "A setting of text or data, e.g. text.vocabulary_size=16000; repeatable."
+Set = Annotated[list[str] | None, Option("--set", help=SET_HELP)]
+VocabularySample = Annotated[int, Option(help="Pairs to learn the vocabulary from.", min=1, max=MAX_INDEX)]
+LENGTH_HELP = "Leave out pairs with more tokens on a side. Default: 200."
+MaxLength = Annotated[int | None, Option(help=LENGTH_HELP, min=1, max=10_000)]
+RATIO_HELP = "Leave out pairs if one side has over this many times the tokens of the other; 0: none."
+MaxRatio = Annotated[float, Option(help=RATIO_HELP)]
+Workers = Annotated[int | None, Option(help="Processes. Default: one for each core.", min=1, max=1_000)]
 
 
 @app.command(
@@ -329,40 +330,18 @@ def export(
     "see."
 )
 def prepare(
-    sources: Annotated[
-        list[str],
-        Argument(
-            metavar="SOURCE",
-            help=f"{', '.join(DATASETS)}, or folders and files of your own pairs; all become one corpus.",
-        ),
-    ],
+    sources: Sources,
     out: Annotated[Path, Option(help="The folder of the prepared corpus.")],
     source_language: SourceLanguage = None,
     target_language: TargetLanguage = None,
     pairs: Pairs = None,
     seed: Seed = 1,
-    preset: Annotated[
-        str | None,
-        Option(help="Take the settings of the vocabulary (text.*) from this preset or TOML file."),
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        Option("--set", help="A setting of text or data, e.g. text.vocabulary_size=16000; repeatable."),
-    ] = None,
-    vocabulary_sample: Annotated[
-        int, Option(help="Number of pairs that the vocabulary is learnt from.", min=1, max=2**31 - 1)
-    ] = 100_000,
-    max_length: Annotated[
-        int | None,
-        Option(help="Leave out pairs with more tokens on a side. Default: 200.", min=1, max=10_000),
-    ] = None,
-    max_ratio: Annotated[
-        float,
-        Option(help="Leave out pairs if one side has over this many times the tokens of the other; 0: none."),
-    ] = 9.0,
-    workers: Annotated[
-        int | None, Option(help="Processes. Default: one for each core.", min=1, max=1_000)
-    ] = None,
+    preset: Preset = None,
+    settings: Set = None,
+    vocabulary_sample: VocabularySample = 100_000,
+    max_length: MaxLength = None,
+    max_ratio: MaxRatio = 9.0,
+    workers: Workers = None,
     on: On = "local",
     ray_address: RayAddress = None,
     json: Json = False,
@@ -373,7 +352,8 @@ def prepare(
     of them. `train --data` on the folder starts at once, however many pairs there are, and needs no more
     memory for more of them.
     """
-    from augenmerk.base.process import count_cores
+    from augenmerk.base.config import RunConfig, load_config
+    from augenmerk.base.device import count_cores
     from augenmerk.cluster.blocks import ProcessPool, RayTasks
     from augenmerk.data.prepare import Request
     from augenmerk.data.prepare import prepare as prepare_corpus
@@ -382,18 +362,23 @@ def prepare(
         raise AugenmerkError(f"--max-ratio {max_ratio:g} is impossible: it is 1 or more, or 0 for no limit.")
     if on == "ray" and workers is not None:
         raise AugenmerkError("--workers are processes of this machine; a Ray cluster uses all its cores.")
-    config = _load_text_settings(sources[0], preset, settings or [], max_length)
-    data = config.data.model_copy(
-        update={
-            "bitext": sources[0],
-            "bilderbuch": config.data.bilderbuch.model_copy(
-                update={"seed": seed} | ({} if pairs is None else {"pairs": pairs})
-            ),
-            "source_language": source_language or config.data.source_language,
-            "target_language": target_language or config.data.target_language,
-        }
-    )
-    request = Request(tuple(sources), data, config.text, vocabulary_sample, max_ratio)
+    for setting in settings or ():
+        if setting.partition(".")[0].strip() not in ("text", "data"):
+            raise AugenmerkError(f"--set {setting}: only settings of [text] and [data] are used here.")
+    named = {
+        "data.bitext": sources[0],
+        "data.source_language": source_language,
+        "data.target_language": target_language,
+        "data.bilderbuch.pairs": pairs,
+        "data.bilderbuch.seed": seed,
+        "data.max_length": max_length,
+    }
+    all_settings = [
+        *(settings or ()),
+        *(f"{key}={value}" for key, value in named.items() if value is not None),
+    ]
+    config = load_config(preset, all_settings) if preset else RunConfig.from_toml("", "--set", all_settings)
+    request = Request(tuple(sources), config.data, config.text, vocabulary_sample, max_ratio)
     began = time.monotonic()
     try:
         with connect_if_asked(on, ray_address), show_progress(MofNCompleteColumn()) as on_progress:
@@ -407,22 +392,6 @@ def prepare(
         print_json({"folder": str(out), **about})
     else:
         _print_prepared(out, about, time.monotonic() - began)
-
-
-def _load_text_settings(
-    source: str, preset: str | None, settings: list[str], max_length: int | None
-) -> "RunConfig":
-    """Returns the settings of a run, of which those of data and text count."""
-    from augenmerk.base.config import RunConfig, load_config
-
-    for setting in settings:
-        if setting.partition(".")[0].strip() not in ("text", "data"):
-            raise AugenmerkError(f"--set {setting}: only settings of [text] and [data] are used here.")
-    if max_length is not None:
-        settings = [*settings, f"data.max_length={max_length}"]
-    if preset is None:
-        return RunConfig.from_toml("", "--set", settings)
-    return load_config(preset, [f"data.bitext={source}", *settings])
 
 
 def _print_prepared(folder: Path, about: dict[str, Any], seconds: float) -> None:
