@@ -1,4 +1,4 @@
 """Many processes: numbered blocks mapped over this machine or a Ray cluster.
 
-May import: base. Read first: `blocks.py`, then `block_job.py`.
+May import: base. Read first: `blocks.py`.
 """

@@ -45,7 +45,6 @@ from augenmerk.base.files import (
     remove_stale_temp_files,
     write_object,
 )
-from augenmerk.base.locks import hold_lock, remove_locked_folder
 from augenmerk.cluster.ray import first_line, list_nodes
 
 ATTEMPTS = 4

@@ -13,6 +13,7 @@ from typing import Any
 from augenmerk.base.config import DataConfig, RunConfig
 from augenmerk.base.entries import DATASETS
 from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.settings import Settings
 from augenmerk.text.pairs import BadLine, BadLineError, Bitext, Links, PairsSum, SentencePair, sum_pairs
 
 __all__ = [

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load as load_arrays
 
-from augenmerk.base.config import RunConfig, TextConfig, format_setting
+from augenmerk.base.config import RunConfig, TextConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import (
     check_format,
@@ -36,6 +36,7 @@ from augenmerk.base.files import (
     read_bytes,
     read_text,
 )
+from augenmerk.base.settings import format_setting
 from augenmerk.data import PREPARED, UNFINISHED, PairsSum, files
 from augenmerk.text.batching import Integers, ParallelTokens, TokenTable
 from augenmerk.text.pairs import Bitext, LazySplit, SentencePair

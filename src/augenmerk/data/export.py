@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.base.files import error_reason, remove, remove_stale_temp_files, replacing
-from augenmerk.base.locks import hold_lock
+from augenmerk.base.files import error_reason, hold_lock, remove, remove_stale_temp_files, replacing
 from augenmerk.text.pairs import MAX_LINE_BYTES, SentencePair, is_blank
 from augenmerk.text.words import split_words
 

@@ -16,6 +16,7 @@ import tomli_w
 from augenmerk.base.config import DataConfig, RunConfig, TrainConfig, keep_own_case, load_config
 from augenmerk.base.entries import DATASETS
 from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.settings import format_setting, list_keys
 from augenmerk.data import is_prepared, open_data, resolve_data
 from augenmerk.data.corpus import PreparedCorpus, read_about
 from augenmerk.run.bundled import BUNDLED_MODEL

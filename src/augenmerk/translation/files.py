@@ -17,7 +17,8 @@ from typing import Any
 from augenmerk import __version__
 from augenmerk.base.device import choose_translating_device
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.base.files import digest_file, replacing
+from augenmerk.base.files import digest_file, format_json, replacing
+from augenmerk.base.process import count_threads
 from augenmerk.cluster.blocks import BlockJob, MapBlocks, OnProgress
 from augenmerk.data import BadLine, BadLineError
 from augenmerk.data.files import read_lines
