@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from augenmerk.base.config import ATTENTIONS
-from augenmerk.bench.loop import StepByStep
+from augenmerk.bench.training import StepByStep
 from augenmerk.data import open_bitext
 from augenmerk.training.loop import train
 from augenmerk.training.start import start

@@ -21,7 +21,7 @@ from augenmerk.base.files import hold_lock, is_marked, mark, remove_locked_folde
 from augenmerk.cluster.blocks import ProcessPool
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study import runner
-from augenmerk.study.saved_plan import is_running
+from augenmerk.study.result import is_running
 from augenmerk.translation import load
 from augenmerk.translation.files import FileJob, LineFormat, blocks_folder, translate_file
 from tests.processes import wait_for

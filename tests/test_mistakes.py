@@ -20,8 +20,7 @@ from augenmerk.base.config import RunConfig, SearchConfig, load_config
 from augenmerk.base.errors import AugenmerkError, format_message, shorten
 from augenmerk.cli.terminal import SafeConsole
 from augenmerk.run.directory import RunDirectory
-from augenmerk.study.executors.executor import log_name
-from augenmerk.study.executors.local import LocalExecutor
+from augenmerk.study.executor import LocalExecutor, log_name
 from augenmerk.study.worker import Job
 from tests.command import COMMAND, fails_with_a_sentence, run_command
 from tests.runs import SharedRuns, tiny

@@ -30,7 +30,7 @@ from augenmerk.data import UNFINISHED, SentencePair, open_bitext
 from augenmerk.data.corpus import PreparedCorpus, plan_windows
 from augenmerk.data.prepare import Request, prepare
 from augenmerk.run.directory import RunDirectory
-from augenmerk.study import checks, measure
+from augenmerk.study import measure, runner
 from augenmerk.text.tokenizer import Tokenizer, TokenizerPair, split_pieces
 from augenmerk.training.engine import Engine
 from augenmerk.training.loop import TrainingInterrupted, train
@@ -591,9 +591,9 @@ class TestTraining:
     def test_a_study_counts_the_pairs_that_are_ids(self, text: Path, tmp_path: Path) -> None:
         prepare_folder(text, tmp_path / "corpus", text=WORDS)
         config = DataConfig(bitext=str(tmp_path / "corpus"))
-        checks.check_splits(config, ["val"])
+        runner.check_splits(config, ["val"])
         with pytest.raises(AugenmerkError, match="no split called 'test'"):
-            checks.check_splits(config, ["test"])
+            runner.check_splits(config, ["test"])
         corpus, bitext = PreparedCorpus.open(tmp_path / "corpus"), open_bitext(config.bitext)
         described = [measure.describe_split(config, bitext, split) for split in ("train", "val")]
         assert described[0] == {"split": "train", "sentences": 200, "sha256": corpus.sha256}

@@ -28,8 +28,8 @@ from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import app
 from augenmerk.drawing.charts import move_apart
 from augenmerk.drawing.figures import DARK, LIGHT
+from augenmerk.study.charts import draw_curves, draw_effects, draw_factor, list_charts
 from augenmerk.study.report import TableStyle, format_csv, format_latex, format_markdown, render_report
-from augenmerk.study.report.charts import draw_curves, draw_effects, draw_factor, list_charts
 from augenmerk.study.result import (
     BeamRepair,
     BeamRow,
@@ -607,7 +607,7 @@ def test_out_may_be_what_stdout_is_redirected_to(result: StudyResult, tmp_path: 
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (None, "holds no study: expected a folder with study.json in it"),
+        (None, "expected a folder with study.json in it"),
         ("[]", "study.json: damaged, or not written by Augenmerk"),
         ('{"format": "x"}', "study.json: damaged, or not written by Augenmerk (format 'x')"),
         ('{"format": 99}', f"in format 99, and this version, {__version__}, reads format"),
@@ -670,9 +670,8 @@ def test_whatever_stands_in_a_file_there_is_a_page_or_a_sentence(
         (("variants",), [], "variants: Tuple should have at least 1 item"),
         (("variants", 0, "curves", 0, "points"), [], "points: Tuple should have at least 1 item"),
         (("variants", 0, "summaries", 0, "measure"), "luck", "'luck' is not a measure"),
-        (("variants", 0, "by_length", 0, "low"), 60.0, "the mean 50.5 is not between 60.0 and 52.0"),
-        (("variants", 0, "summaries", 0, "mean"), float("nan"), "nan is not a finite number"),
-        (("variants", 0, "curves", 0, "points", 0, "epoch"), 10**400, "a number is too large"),
+        (("variants", 0, "summaries", 0, "mean"), float("nan"), "a number is not finite, or too large"),
+        (("variants", 0, "curves", 0, "points", 0, "epoch"), 10**400, "a number is not finite, or too large"),
     ],
 )
 def test_a_file_that_cannot_be_drawn_is_refused_when_it_is_read(

@@ -7,14 +7,14 @@ import pytest
 
 from augenmerk.evaluation.metrics import count_bleu
 from augenmerk.study.compare import (
-    TranslatedSplit,
     answer_questions,
     compare_beams,
     compare_variants,
     comparison_in_words,
     mark_best,
 )
-from augenmerk.study.contrasts import Contrast
+from augenmerk.study.measure import TranslatedSplit
+from augenmerk.study.plan import Contrast
 from augenmerk.study.result import ComparisonResult, SeedComparison, Summary, VariantResult, Verdict
 
 FOUND = ComparisonResult(

@@ -6,16 +6,16 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
+import augenmerk.study.slurm
 from augenmerk.run.directory import RunDirectory
-from augenmerk.study.executors.slurm import SlurmCluster, SlurmExecutor
 from augenmerk.study.plan import read_study
 from augenmerk.study.runner import run_study
+from augenmerk.study.slurm import SlurmCluster, SlurmExecutor
 from augenmerk.study.worker import INTERRUPTED, Job
 from tests.cluster_study import (
     EPOCHS,
@@ -81,36 +81,22 @@ def test_a_study_that_is_stopped_and_killed_goes_on_with_the_jobs_that_slurm_has
     assert [path.suffix for path in (out / "logs").iterdir() if path.is_file()] == []
 
 
-def find_workers(out: Path) -> list[int]:
-    """Returns the numbers of the processes that work on runs of a study."""
-    found = []
-    for process in Path("/proc").iterdir():
-        with suppress(OSError):  # it has ended meanwhile
-            if process.name.isdecimal():
-                line = (process / "cmdline").read_bytes()
-                if b"augenmerk.study.worker" in line and str(out).encode() in line:
-                    found.append(int(process.name))
-    return found
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # submitit forgets processes
-def test_a_job_that_is_lost_is_submitted_again_by_submitits_local_executor(
-    file: Path, tmp_path: Path
+def test_a_job_that_is_lost_is_submitted_again(
+    file: Path, slurm: FakeSlurm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(augenmerk.study.slurm, "QUEUE_SECONDS", 0.5)
     out = tmp_path / "out"
     copy_without_first_run(file, out)
-    lost: list[int] = []
+    killed: list[int] = []
 
-    def lose(_statuses: object) -> None:
-        if not lost and epochs(next(runs(out))):
-            lost.extend(find_workers(out))
-            for worker in lost:
-                os.kill(worker, signal.SIGKILL)
+    def kill(_statuses: object) -> None:
+        if not killed and epochs(next(runs(out))):
+            killed.append(1)
+            slurm.kill(1)
 
-    cluster = SlurmCluster(submit_to="local", queue_seconds=0.5)
-    run_study(read_study(file), out, jobs=2, device="cpu", on_progress=lose, cluster=cluster)
-    assert len(lost) == 1
-    assert len(list((out / "logs" / "slurm").glob("*.err"))) == 2
+    run_study(read_study(file), out, jobs=2, device="cpu", on_progress=kill, cluster=SlurmCluster())
+    assert killed
+    assert len(slurm.scripts) == 2
     assert read_result(out) == local_result(file)
 
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from augenmerk.base.config import ATTENTIONS, ModelConfig, SearchConfig
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.bench.loop import TorchTransformer
+from augenmerk.bench.training import TorchTransformer
 from augenmerk.evaluation.evaluator import measure_loss
 from augenmerk.model.gru import GRUTranslator
 from augenmerk.model.interface import TranslationModel

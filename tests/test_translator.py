@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from augenmerk.base.config import ATTENTIONS, ModelConfig
-from augenmerk.bench.loop import StepByStep
+from augenmerk.bench.training import StepByStep
 from augenmerk.model.gru import GRUTranslator
 from augenmerk.text.batching import ParallelTokens
 

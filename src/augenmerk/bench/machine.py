@@ -31,11 +31,11 @@ def describe_numpy_products() -> str:
     """Returns which library computes numpy's matrix products, and for which processors it does that.
 
     A variable of the environment can hold OpenBLAS to the instructions of older processors, which halves its
-    speed on newer ones; CTranslate2 does not heed it.
+    speed on newer ones; CTranslate2 ignores it.
     """
     found = [one for one in threadpool_info() if one["user_api"] == "blas" and "numpy" in one["filepath"]]
     if not found:
-        return "a library that is not known here"
+        return "an unknown library"
     text: str = found[0]["internal_api"]
     if architecture := found[0].get("architecture"):
         text += f" for {architecture}"
@@ -46,16 +46,12 @@ def describe_numpy_products() -> str:
 
 def timed(work: Callable[[], object], device: torch.device) -> float:
     """Returns the seconds until the work is done, also on a GPU."""
-    wait(device)
-    began = time.perf_counter()
+    wait: Callable[[], None] = torch.cuda.synchronize if device.type == "cuda" else lambda: None
+    wait()
+    start = time.perf_counter()
     work()
-    wait(device)
-    return time.perf_counter() - began
-
-
-def wait(device: torch.device) -> None:
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
+    wait()
+    return time.perf_counter() - start
 
 
 class PeakMemory:
@@ -66,7 +62,7 @@ class PeakMemory:
         if device.type == "cuda":
             torch.cuda.reset_peak_memory_stats(device)
         elif Path("/proc/self/clear_refs").exists():
-            Path("/proc/self/clear_refs").write_text("5")  # resets the high-water mark of the process
+            Path("/proc/self/clear_refs").write_text("5")  # resets the peak memory of the process
 
     def mib(self) -> float | None:
         """Returns the peak in MiB; None on Windows without a GPU, where it is not measured."""

@@ -94,7 +94,7 @@ def _write_figures(result: "StudyResult", folder: Path, ending: str, style: "Sty
     """Writes each chart of the report as a file, and returns the files."""
     from augenmerk.base.files import make_folder
     from augenmerk.drawing.figures import save_figure
-    from augenmerk.study.report import list_charts
+    from augenmerk.study.charts import list_charts
 
     make_folder(folder)
     files = []

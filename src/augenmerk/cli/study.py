@@ -21,11 +21,11 @@ from augenmerk.cli.options import MAX_THREADS, Device, Json, Mechanisms, load_me
 from augenmerk.cli.terminal import LineClock, err, format_seconds, make_table, out, print_json
 
 if TYPE_CHECKING:
-    from augenmerk.study.executors.ray import RayCluster
-    from augenmerk.study.executors.slurm import SlurmCluster
     from augenmerk.study.plan import Study
+    from augenmerk.study.ray import RayCluster
     from augenmerk.study.result import StudyResult
     from augenmerk.study.runner import RunStatus
+    from augenmerk.study.slurm import SlurmCluster
 
 FAILED = 1
 Backend = Literal["local", "ray", "slurm"]
@@ -188,8 +188,8 @@ def _choose_cluster(
     slurm: list[str] | None,
 ) -> "RayCluster | SlurmCluster | None":
     """Returns where the runs are trained, None for this machine; raises AugenmerkError for contradictions."""
-    from augenmerk.study.executors.ray import RayCluster
-    from augenmerk.study.executors.slurm import SlurmCluster
+    from augenmerk.study.ray import RayCluster
+    from augenmerk.study.slurm import SlurmCluster
 
     if ray_address is not None and on != "ray":
         raise AugenmerkError("--ray-address is for --on ray.")

@@ -235,7 +235,7 @@ def name_grade_columns(sheet: "AnswerSheet") -> list[str]:
 
 def format_grades(sheet: "AnswerSheet", graded: "Sequence[GradedAnswer]") -> bytes:
     """Formats the table of a class with what was found, as CSV of the kind that was read."""
-    from augenmerk.study.report.tables import escape_csv
+    from augenmerk.study.report import escape_csv
 
     text = io.StringIO()
     writer = csv.writer(text, delimiter=sheet.delimiter, lineterminator="\n")

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import fields
 from itertools import product, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.evaluation.metrics import Counts, bleu_from_counts
+from augenmerk.evaluation.metrics import bleu_from_counts
 from augenmerk.evaluation.significance import estimate_mean
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study.compare import (
@@ -25,11 +25,11 @@ from augenmerk.study.compare import (
     mark_best,
     summarise_beam,
 )
-from augenmerk.study.measure import is_complete
-from augenmerk.study.measured_run import MeasuredRun
-from augenmerk.study.plan import PlannedRun, Study, Variant
+from augenmerk.study.measure import MeasuredRun, is_complete
+from augenmerk.study.plan import PlannedRun, Study, Variant, read_plan
 from augenmerk.study.result import (
     MEASURES,
+    PLAN,
     BeamRepair,
     ComparisonResult,
     Curve,
@@ -50,7 +50,6 @@ from augenmerk.study.result import (
     check,
     describe_other_data,
 )
-from augenmerk.study.saved_plan import PLAN, read_plan
 
 CURVES = ("train_loss", "validation_loss", "validation_bleu")
 LENGTH_BINS = 5
@@ -122,9 +121,19 @@ def collect(
     remarks = [*_remarks(study, finished), *why]
     comparisons, beam_rows, beam_repairs = list[ComparisonResult](), [], []
     for split in study.splits if compare else ():
-        found, more = _compare_on(study, split, finished, incomparable)
-        comparisons += found
-        remarks += more
+        by_measure: dict[Literal["bleu", "word_loss"], int | None] = {
+            "bleu": study.beams[0],
+            "word_loss": None,
+        }
+        for measure, beam in by_measure.items():
+            if measure not in incomparable:
+                counts = {
+                    name: {run.planned.seed: run.counts(measure, split) for run in runs}
+                    for name, runs in finished.items()
+                }
+                found, more = compare_variants(study.contrasts, counts, measure, split, beam)
+                comparisons += found
+                remarks += more
     if len(study.beams) > 1:
         for name, split in product((name for name, runs in finished.items() if runs), study.splits):
             by_beam = {beam: [run.translated[split, beam] for run in finished[name]] for beam in study.beams}
@@ -175,38 +184,20 @@ def _find_incomparable(runs: Sequence[MeasuredRun]) -> tuple[tuple[str, ...], li
         measures += ["validation_loss", "validation_perplexity", "loss", "perplexity"]
         remark = "Vocabularies differ: losses and perplexities per token cannot be compared"
         # An unknown word is easier to predict than the word itself.
-        if (
-            not all(each.subwords for each in vocabularies)
-            or len({each.lowercase for each in vocabularies}) > 1
-        ):
+        subwords = all(each.subwords for each in vocabularies)
+        if not subwords or len({each.lowercase for each in vocabularies}) > 1:
             measures += ["word_loss", "word_perplexity"]
             remarks.append(f"{remark}, nor those per word, because words are unknown or in lower case.")
         else:
             remarks.append(f"{remark}, those per word can.")
-    if len({_sum_of_validation(run) for run in runs}) > 1:
+    validation = [(run.run.config.data.validation, run.probes["data"]) for run in runs]
+    if (
+        len({str(each["sha256"]) for split, sums in validation for each in sums if each["split"] == split})
+        > 1
+    ):
         measures += ["validation_loss", "validation_perplexity"]
         remarks.append("Validation data differ: measures of it cannot be compared.")
     return tuple(dict.fromkeys(measures)), remarks
-
-
-def _sum_of_validation(run: MeasuredRun) -> str:
-    sums = {each["split"]: str(each["sha256"]) for each in run.probes["data"]}
-    return sums[run.run.config.data.validation]
-
-
-def _compare_on(
-    study: Study, split: str, finished: Mapping[str, Sequence[MeasuredRun]], incomparable: Sequence[str]
-) -> tuple[list[ComparisonResult], list[str]]:
-    """Measures the contrasts of a study on a split, by BLEU and, where it can be compared, loss per word."""
-    beam = study.beams[0]
-    counts, losses = dict[str, dict[int, Counts]](), dict[str, dict[int, Counts]]()
-    for name, runs in finished.items():
-        counts[name] = {run.planned.seed: run.translated[split, beam].counts for run in runs}
-        losses[name] = {run.planned.seed: run.losses[split] for run in runs}
-    compared, remarks = compare_variants(study.contrasts, counts, "bleu", split, beam)
-    if "word_loss" not in incomparable:
-        compared += compare_variants(study.contrasts, losses, "word_loss", split, None)[0]
-    return compared, remarks
 
 
 def _give_verdicts(
@@ -235,7 +226,8 @@ def _variant(
         parameters=finished[0].result["parameters"] if finished else None,
         runs=tuple(
             _run(planned, out, by_seed.get(planned.seed), problems.get(planned.name))
-            for planned in study.runs_of(variant)
+            for planned in study.runs
+            if planned.variant is variant
         ),
         summaries=tuple(_summaries(study, by_seed)),
         curves=tuple(_curves(finished)),
@@ -250,8 +242,7 @@ def _run(planned: PlannedRun, out: Path, done: MeasuredRun | None, problem: str 
         started = (out / planned.path / "config.toml").exists()
         state: State = "failed" if problem else "unfinished" if started else "missing"
         return RunResult(planned.seed, path, state, problem)
-    keys = ("epochs", "best_epoch", "seconds", "device", "precision")
-    found = {key: done.result[key] for key in keys}
+    found = {key: done.result[key] for key in ("epochs", "best_epoch", "seconds", "device", "precision")}
     found |= {key: done.probes.get(key) for key in ("alignment_attention", "alignment_chosen_on")}
     return RunResult(planned.seed, path, "finished", **found)
 
@@ -303,18 +294,18 @@ def _mean_and_range(values: Sequence[float]) -> tuple[float, float, float]:
 
 def _examples(finished: Mapping[str, Sequence[MeasuredRun]]) -> tuple[Example, ...]:
     """Returns the examples with the attention of the first finished run of each variant."""
-    first = [runs[0].planned for runs in finished.values() if runs]
+    first = [runs[0] for runs in finished.values() if runs]
     examples = []
-    for shown in zip(*(runs[0].probes["examples"] for runs in finished.values() if runs), strict=False):
+    for shown in zip(*(run.probes["examples"] for run in first), strict=False):
         maps = tuple(
             ExampleMap(
-                planned.variant.name,
-                planned.seed,
+                run.planned.variant.name,
+                run.planned.seed,
                 example["translation"],
                 tuple(example["target_words"]),
                 tuple(map(tuple, example["attention"])),
             )
-            for planned, example in zip(first, shown, strict=True)
+            for run, example in zip(first, shown, strict=True)
         )
         source, words, reference = (shown[0][key] for key in ("source", "source_words", "reference"))
         examples.append(Example(source, tuple(words), reference, maps))
@@ -351,10 +342,10 @@ def _provenance(runs: Sequence[MeasuredRun]) -> Provenance:
     for name, version in first.probes["software"].items():
         others = {probe["software"][name] for probe in probes} - {version}
         if others:
-            remarks.append(
-                f"{name} is {version} in the first run, but {', '.join(sorted(others))} in others."
-            )
+            shown = ", ".join(sorted(others))
+            remarks.append(f"{name} is {version} in the first run, but {shown} in others.")
     row = first.rows[first.study.splits[0], first.study.beams[0]]
+    signatures = {key: f"{key}_signature" for key in MEASURES if f"{key}_signature" in row}
     return Provenance(
         config=first.run.config.to_toml(),
         bitext=first.run.config.data.bitext,
@@ -362,11 +353,7 @@ def _provenance(runs: Sequence[MeasuredRun]) -> Provenance:
         software=dict(first.probes["software"]),
         hardware=tuple(dict.fromkeys(probe["hardware"] for probe in probes)),
         seconds=math.fsum(run.result["seconds"] for run in runs),
-        signatures={
-            metric.heading: row[f"{key}_signature"]
-            for key, metric in MEASURES.items()
-            if f"{key}_signature" in row
-        },
+        signatures={MEASURES[key].heading: row[name] for key, name in signatures.items()},
         padding=_padding([probe["padding"] for probe in probes]),
         remarks=tuple(remarks),
     )

@@ -3,9 +3,9 @@
 `augenmerk.evaluation.significance` says how the numbers are computed.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,24 +24,46 @@ from augenmerk.evaluation.significance import (
     randomise,
     rounds_to_zero,
 )
-from augenmerk.study.contrasts import Contrast
+from augenmerk.study.measure import TranslatedSplit
+from augenmerk.study.plan import Contrast
 from augenmerk.study.result import (
     MEASURES,
     BeamRepair,
     BeamRow,
     ComparisonResult,
     SeedComparison,
-    Summary,
     VariantResult,
     Verdict,
     describe_doubt,
 )
 
-FEW_SEEDS = 5  # fewer than these are called a small sample
-ROUNDING = 1e-4  # model scores closer than this are equal: they were computed in other batches
+FEW_SEEDS = 5
+"""A study with fewer seeds is called a small sample."""
+ROUNDING = 1e-4
+"""Model scores closer than this are equal: they were computed in other batches."""
 
 CountsBySeed = Mapping[int, Counts]  # the counts (N, C) of each finished run of a variant
-Found = TypeVar("Found", ComparisonResult, BeamRepair)
+
+
+def _randomise(ours: Counts, theirs: Counts, score: Score) -> float:
+    """Returns p for these runs only."""
+    real = float((score(ours.sum(1)) - score(theirs.sum(1))).mean())
+    return p_value(np.abs(randomise(ours, theirs, score, TRIALS).mean(1)), abs(real))
+
+
+def _test(effects: Sequence[Effect]) -> list[dict[str, Any]]:
+    """Returns the fields of findings about a test, corrected for the number of effects."""
+    return [
+        {
+            "difference": effect.mean,
+            "interval": effect.interval(ALPHA / factor),
+            "confidence": 1 - ALPHA / factor,
+            "p": effect.p,
+            "p_corrected": min(1.0, factor * effect.p),
+            "in_words": "",
+        }
+        for effect, factor in zip(effects, holm_factors([effect.p for effect in effects]), strict=True)
+    ]
 
 
 # Variants
@@ -58,7 +80,7 @@ def compare_variants(
 
     Returns the comparisons, and remarks about variants that share only some seeds, or none.
     """
-    compared, effects, remarks = [], [], []
+    measured, remarks = list[tuple[Contrast, list[int], Effect, float | None]](), list[str]()
     score = bleu_from_counts if measure == "bleu" else ratio_from_counts
     for contrast in contrasts:
         involved = {name: weight for name, weight in contrast.weights.items() if weight}
@@ -66,8 +88,8 @@ def compare_variants(
         if not all(has.values()):
             continue
         seeds = sorted(set.intersection(*map(set, has.values())))
-        names = " and ".join(involved)
         if not seeds:
+            names = " and ".join(involved)
             remarks.append(f"{names} cannot be compared: no seed has a finished run of each.")
             continue
         if any(its != set(seeds) for its in has.values()):
@@ -79,29 +101,29 @@ def compare_variants(
             remarks.append(f"'{split}' has one sentence only: nothing can be compared on it.")
             continue
         [effect] = measure_effects(stacked, np.array([list(involved.values())]), score)
-        effects.append(effect)
         is_pair = sorted(involved.values()) == [-1, 1]  # others cannot be swapped
-        compared.append(
-            ComparisonResult(
-                question=contrast.question,
-                variant=contrast.variant,
-                against=contrast.against,
-                weights=contrast.weights,
-                measure=measure,
-                split=split,
-                beam=beam,
-                sentences=effect.sentences,
-                seeds=tuple(map(SeedComparison, seeds, effect.values)),
-                **_start_test(effect),
-                interval_covers="sentences and seeds" if len(seeds) > 1 else "sentences",
-                seed_deviation=effect.v_seeds**0.5 if len(seeds) > 1 else None,
-                sentence_deviation=effect.v_sentences**0.5,
-                p_these_runs=_randomise(stacked[0], stacked[1], score) if is_pair else None,
-                trials=TRIALS,
-                resamples=RESAMPLES,
-            )
+        p = _randomise(stacked[0], stacked[1], score) if is_pair else None
+        measured.append((contrast, seeds, effect, p))
+    compared = []
+    tests = _test([effect for _, _, effect, _ in measured])
+    for (contrast, seeds, effect, p), test in zip(measured, tests, strict=True):
+        found = ComparisonResult(
+            **vars(contrast),
+            **test,
+            measure=measure,
+            split=split,
+            beam=beam,
+            sentences=effect.sentences,
+            seeds=tuple(map(SeedComparison, seeds, effect.values)),
+            interval_covers="sentences and seeds" if len(seeds) > 1 else "sentences",
+            seed_deviation=effect.v_seeds**0.5 if len(seeds) > 1 else None,
+            sentence_deviation=effect.v_sentences**0.5,
+            p_these_runs=p,
+            trials=TRIALS,
+            resamples=RESAMPLES,
         )
-    return _correct(compared, effects, comparison_in_words), remarks
+        compared.append(replace(found, in_words=comparison_in_words(found, len(measured))))
+    return compared, remarks
 
 
 def _find_best(values: Mapping[str, Mapping[int, float]], better: Literal["higher", "lower"]) -> set[str]:
@@ -133,64 +155,13 @@ def mark_best(variants: Sequence[VariantResult], incomparable: Sequence[str]) ->
         for key, by_variant in values.items()
         if (better := MEASURES[key[0]].better) != "neither" and key[0] not in incomparable
     }
-
-    def mark(variant: VariantResult, each: Summary) -> Summary:
-        return replace(each, best=variant.name in best.get((each.measure, each.split, each.beam), ()))
-
-    return tuple(
-        replace(variant, summaries=tuple(mark(variant, each) for each in variant.summaries))
-        for variant in variants
-    )
-
-
-def _randomise(ours: Counts, theirs: Counts, score: Score) -> float:
-    """Returns p for these runs only."""
-    real = float((score(ours.sum(1)) - score(theirs.sum(1))).mean())
-    return p_value(np.abs(randomise(ours, theirs, score, TRIALS).mean(1)), abs(real))
-
-
-def _start_test(effect: Effect) -> dict[str, Any]:
-    """Returns the fields of a finding that `_correct` completes."""
-    interval = {"interval": effect.interval(), "confidence": 1 - ALPHA}
-    return {"difference": effect.mean, **interval, "p": effect.p, "p_corrected": effect.p, "in_words": ""}
-
-
-def _correct(
-    found: Sequence[Found], effects: Sequence[Effect], in_words: Callable[[Found, int], str]
-) -> list[Found]:
-    """Corrects p and the interval for the number of comparisons, and adds the sentences about them."""
-    corrected = []
-    factors = holm_factors([each.p for each in found])
-    for each, effect, factor in zip(found, effects, factors, strict=True):
-        alpha = ALPHA / factor
-        its = replace(
-            each,
-            p_corrected=min(1.0, factor * each.p),
-            interval=effect.interval(alpha),
-            confidence=1 - alpha,
-        )
-        corrected.append(replace(its, in_words=in_words(its, len(found))))
-    return corrected
-
-
-def comparison_in_words(compared: ComparisonResult, family: int) -> str:
-    """Returns the finding, what it may owe to chance, and on how many runs and sentences it rests.
-
-    `family` is the number of comparisons for which p was corrected.
-    """
-    name, against, difference = compared.variant, compared.against, compared.difference
-    if compared.measure == "word_loss":
-        metric, digits, where = "loss per word", 3, f"on {compared.split}"
-        sides, unit = (f"The loss per word of {name}", f"that of {against}"), ""
-    else:
-        metric, digits, where = "BLEU", 1, f"on {compared.split} with {_beam_in_words(compared.beam or 1)}"
-        sides, unit = (name, against), " BLEU"
-    if not any((difference, *compared.interval)):
-        same = f"{name} and {against} have the same {metric} {where}"
-        return f"{same} whatever sentences are drawn: no difference."
-    gap = difference_in_words(*sides, difference, unit, digits)
-    sample = _sample_in_words(len(compared.seeds), "One run of each", "seeds", compared.sentences)
-    return f"{gap} {where}, {_certainty_in_words(compared, family, 'comparisons', digits)}. {sample}"
+    marked = []
+    for variant in variants:
+        names = [best.get((each.measure, each.split, each.beam), set()) for each in variant.summaries]
+        pairs = zip(variant.summaries, names, strict=True)
+        summaries = tuple(replace(each, best=variant.name in its) for each, its in pairs)
+        marked.append(replace(variant, summaries=summaries))
+    return tuple(marked)
 
 
 def answer_questions(
@@ -200,8 +171,7 @@ def answer_questions(
     verdicts = []
     for question in dict.fromkeys(contrast.question for contrast in contrasts):
         found = [each for each in compared if each.question == question]
-        details = tuple(each.in_words for each in found)
-        verdicts.append(Verdict(question, _answer(found), details))
+        verdicts.append(Verdict(question, _answer(found), tuple(each.in_words for each in found)))
     return tuple(verdicts)
 
 
@@ -225,29 +195,14 @@ def _answer(found: Sequence[ComparisonResult]) -> str:
 # How many there are in all is not known, but those that a wider beam repairs can be counted.
 
 
-@dataclass(frozen=True)
-class TranslatedSplit:
-    """A run's translations of a split with one beam."""
-
-    row: Mapping[str, Any]  # from scores.json
-    counts: Counts
-    hypotheses: Sequence[str]
-    scores: Sequence[float]  # what the model gives to each hypothesis
-
-
 def summarise_beam(variant: str, split: str, beam: int, runs: Sequence[TranslatedSplit]) -> BeamRow:
     bleu = [run.row["bleu"] for run in runs]
     means = {k: float(np.mean([run.row[k] for run in runs])) for k in ("bleu", "length_ratio", "model_score")}
+    # Runs that are measured at the same time slow each other down: the fastest was disturbed least.
+    seconds = 1 / max(run.row["sentences_per_second"] for run in runs)
+    lowest_and_highest = {"bleu_low": min(bleu), "bleu_high": max(bleu)}
     return BeamRow(
-        variant=variant,
-        split=split,
-        beam=beam,
-        runs=len(runs),
-        bleu_low=min(bleu),
-        bleu_high=max(bleu),
-        # Runs that are measured at the same time slow each other down: the fastest was disturbed least.
-        seconds_per_sentence=1 / max(run.row["sentences_per_second"] for run in runs),
-        **means,
+        variant, split, beam, len(runs), seconds_per_sentence=seconds, **means, **lowest_and_highest
     )
 
 
@@ -258,46 +213,61 @@ def compare_beams(
     narrow, *wider = sorted(beams)
     if len(beams[narrow][0].hypotheses) < 2:
         return []
-    found, effects = [], []
-    for wide in wider:
-        repair, effect = _compare_two_beams(variant, split, beams, narrow, wide)
-        found.append(repair)
-        effects.append(effect)
-    return _correct(found, effects, _repair_in_words)
+    counts = {beam: np.stack([run.counts for run in runs]) for beam, runs in beams.items()}
+    signs = np.array([[1.0, -1.0]])
+    effects = [
+        measure_effects(np.stack([counts[wide], counts[narrow]]), signs, bleu_from_counts)[0]
+        for wide in wider
+    ]
+    found = []
+    for wide, test in zip(wider, _test(effects), strict=True):
+        better, worse = [], 0
+        for before, after in zip(beams[narrow], beams[wide], strict=True):
+            gain = np.array(after.scores) - np.array(before.scores)
+            changed = np.array([a != b for a, b in zip(after.hypotheses, before.hypotheses, strict=True)])
+            better.append(changed & (gain > ROUNDING))
+            worse += int((changed & (gain < -ROUNDING)).sum())
+        chosen = np.array(better)  # (runs, sentences)
+        repaired = {beam: bleu_from_counts(counts[beam][chosen].sum(0)) for beam in (narrow, wide)}
+        repair = BeamRepair(
+            variant=variant,
+            split=split,
+            narrow=narrow,
+            wide=wide,
+            runs=len(chosen),
+            sentences=chosen.size,
+            better=int(chosen.sum()),
+            worse=worse,
+            bleu_narrow=float(repaired[narrow]) if chosen.any() else None,
+            bleu_wide=float(repaired[wide]) if chosen.any() else None,
+            **test,
+            p_these_runs=_randomise(counts[wide], counts[narrow], bleu_from_counts),
+        )
+        found.append(replace(repair, in_words=_repair_in_words(repair, len(wider))))
+    return found
 
 
-def _compare_two_beams(
-    variant: str, split: str, beams: Mapping[int, Sequence[TranslatedSplit]], narrow: int, wide: int
-) -> tuple[BeamRepair, Effect]:
-    better, worse = [], 0
-    for before, after in zip(beams[narrow], beams[wide], strict=True):
-        gain = np.array(after.scores) - np.array(before.scores)
-        changed = np.array([a != b for a, b in zip(after.hypotheses, before.hypotheses, strict=True)])
-        better.append(changed & (gain > ROUNDING))
-        worse += int((changed & (gain < -ROUNDING)).sum())
-    repaired = sum(int(each.sum()) for each in better)
+# Sentences
 
-    def bleu_of_repaired(beam: int) -> float | None:
-        sums = sum(run.counts[chosen].sum(0) for run, chosen in zip(beams[beam], better, strict=True))
-        return float(bleu_from_counts(np.asarray(sums))) if repaired else None
 
-    both = np.stack([[run.counts for run in beams[beam]] for beam in (wide, narrow)])
-    [effect] = measure_effects(both, np.array([[1.0, -1.0]]), bleu_from_counts)
-    repair = BeamRepair(
-        variant=variant,
-        split=split,
-        narrow=narrow,
-        wide=wide,
-        runs=len(better),
-        sentences=sum(map(len, better)),
-        better=repaired,
-        worse=worse,
-        bleu_narrow=bleu_of_repaired(narrow),
-        bleu_wide=bleu_of_repaired(wide),
-        **_start_test(effect),
-        p_these_runs=_randomise(both[0], both[1], bleu_from_counts),
-    )
-    return repair, effect
+def comparison_in_words(compared: ComparisonResult, family: int) -> str:
+    """Returns the finding, what it may owe to chance, and on how many runs and sentences it rests.
+
+    `family` is the number of comparisons for which p was corrected.
+    """
+    name, against, difference = compared.variant, compared.against, compared.difference
+    if compared.measure == "word_loss":
+        metric, digits, where = "loss per word", 3, f"on {compared.split}"
+        sides, unit = (f"The loss per word of {name}", f"that of {against}"), ""
+    else:
+        metric, digits, where = "BLEU", 1, f"on {compared.split} with {_beam_in_words(compared.beam or 1)}"
+        sides, unit = (name, against), " BLEU"
+    if not any((difference, *compared.interval)):
+        same = f"{name} and {against} have the same {metric} {where}"
+        return f"{same} whatever sentences are drawn: no difference."
+    gap = difference_in_words(*sides, difference, unit, digits)
+    sample = _sample_in_words(len(compared.seeds), "One run of each", "seeds", compared.sentences)
+    return f"{gap} {where}, {_certainty_in_words(compared, family, 'comparisons', digits)}. {sample}"
 
 
 def _repair_in_words(repair: BeamRepair, family: int) -> str:
@@ -318,9 +288,6 @@ def _repair_in_words(repair: BeamRepair, family: int) -> str:
     )
 
 
-# Parts of sentences
-
-
 def _certainty_in_words(found: ComparisonResult | BeamRepair, family: int, what: str, digits: int) -> str:
     """Returns the interval and p of a difference, and whether it may be due to sentences or seeds."""
     low, high = found.interval
@@ -328,7 +295,8 @@ def _certainty_in_words(found: ComparisonResult | BeamRepair, family: int, what:
     if rounds_to_zero(low, digits) and rounds_to_zero(high, digits):
         interval = "95% interval included"
     elif rounds_to_zero(found.difference, digits):
-        interval = f"95% from {_end_in_words(low, digits)} to {_end_in_words(high, digits)}"
+        ends = (f"{abs(end):.{digits}f} {'above' if end > 0 else 'below'}" for end in (low, high))
+        interval = f"95% from {' to '.join(ends)}"
     else:
         if found.difference < 0:  # then the interval is how far below
             low, high = -high, -low
@@ -341,10 +309,6 @@ def _certainty_in_words(found: ComparisonResult | BeamRepair, family: int, what:
 
 def _p_in_words(p: float) -> str:
     return f"p = {p:.2g}" if p >= 0.001 else "p < 0.001"
-
-
-def _end_in_words(end: float, digits: int) -> str:
-    return f"{abs(end):.{digits}f} {'above' if end > 0 else 'below'}"
 
 
 def _sample_in_words(seeds: int, one: str, several: str, sentences: int) -> str:

@@ -1,29 +1,37 @@
-"""Measures a trained run of a study: scores for each split and beam, and probes (`probes.json`).
+"""Measures a trained run of a study, and reads what was measured.
 
-The probes are what a report shows besides scores: the loss of each sentence, the alignment error, the
-attention for some sentences, whether padding changes translations, and the data, software and hardware.
+A worker computes scores for each split and beam, and probes (`probes.json`): what a report shows besides
+scores. Those are the loss of each sentence, the alignment error, the attention for some sentences, whether
+padding changes translations, and the data, software and hardware. `MeasuredRun` reads them all.
 """
 
+import hashlib
 import json
+import math
 import platform
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import version
 from itertools import islice, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
 
 from augenmerk import __version__
 from augenmerk.base.config import DataConfig
 from augenmerk.base.device import CPU, describe_device
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.base.files import atomic_write, explain_read_errors, parse_object, read_text
+from augenmerk.base.files import atomic_write, read_object, read_text
 from augenmerk.data import Bitext, SentencePair, is_prepared
 from augenmerk.data.corpus import PreparedCorpus
-from augenmerk.evaluation.agreement import ChosenAttention, choose_attention, measure_alignment
+from augenmerk.evaluation.agreement import choose_attention, measure_alignment
 from augenmerk.evaluation.evaluator import Evaluator, hypothesis_path, model_score_path, reference_path
+from augenmerk.evaluation.metrics import Counts, bleu_from_counts, count_bleu, ratio_from_counts
 from augenmerk.run.directory import RunDirectory
-from augenmerk.study.plan import Study
+from augenmerk.study.plan import PlannedRun, Study
 from augenmerk.study.worker import Job
 from augenmerk.text.pairs import PairsSum, sum_pairs
 from augenmerk.text.words import split_words
@@ -33,7 +41,9 @@ if TYPE_CHECKING:
     import torch
 
 PROBES = "probes.json"
-PADDED = 32  # sentences that the padding check translates
+PROBES_VERSION = 3
+PADDING_SENTENCES = 32
+"""Sentences that the padding check translates."""
 EXAMPLES = 3
 SOFTWARE = ("torch", "numpy", "sacrebleu", "tokenizers", "scipy")
 
@@ -42,35 +52,33 @@ OnProgress = Callable[[str, float], None]  # is called with the phase and the fr
 
 def is_complete(run: RunDirectory, wanted: Study | Job) -> bool:
     """Returns whether the run is trained, scored and probed."""
-    asked = product(wanted.splits, wanted.beams)
-    return run.finished and all(_is_scored(run, *each) for each in asked) and _is_probed(run, wanted)
+    splits_and_beams = product(wanted.splits, wanted.beams)
+    return (
+        run.finished and all(_is_scored(run, *each) for each in splits_and_beams) and _is_probed(run, wanted)
+    )
 
 
 def _is_scored(run: RunDirectory, split: str, beam: int, data_sha256: str | None = None) -> bool:
     """Returns whether a split is scored, and by its checksum, if one is given, is still the same."""
-    rows = [row for row in run.read_scores() if (row.get("split"), row.get("beam")) == (split, beam)]
+    row = next((row for row in run.read_scores() if (row.get("split"), row.get("beam")) == (split, beam)), {})
     files = reference_path(run, split), hypothesis_path(run, split, beam), model_score_path(run, split, beam)
-    if not rows or (data_sha256 and rows[0].get("data_sha256") != data_sha256):
-        return False
-    return "model_score" in rows[0] and all(path.exists() for path in files)
+    is_same = data_sha256 is None or row.get("data_sha256") == data_sha256
+    return "model_score" in row and is_same and all(path.exists() for path in files)
 
 
 def _is_probed(run: RunDirectory, wanted: Study | Job) -> bool:
-    probes = read_probes(run)
-    return probes is not None and probes.get("asked") == _asked(wanted)
+    return read_probes(run).get("asked") == _describe_probes(wanted)
 
 
-def _asked(wanted: Study | Job) -> dict[str, Any]:
-    """Returns what the probes depend on besides the run. The version says which probes there are."""
-    return {"version": 3, "splits": list(wanted.splits), "sentences": list(wanted.sentences)}
+def _describe_probes(wanted: Study | Job) -> dict[str, Any]:
+    """Returns what the probes depend on besides the run."""
+    return {"version": PROBES_VERSION, "splits": list(wanted.splits), "sentences": list(wanted.sentences)}
 
 
-def read_probes(run: RunDirectory) -> dict[str, Any] | None:
+def read_probes(run: RunDirectory) -> dict[str, Any]:
+    """Reads the probes of a run; returns nothing if there are none yet."""
     path = run.path / PROBES
-    if not path.exists():
-        return None
-    with explain_read_errors(path):
-        return parse_object(read_text(path))
+    return read_object(path) if path.exists() else {}
 
 
 def measure_run(run: RunDirectory, job: Job, device: "torch.device | str", on_progress: OnProgress) -> None:
@@ -88,34 +96,27 @@ def measure_run(run: RunDirectory, job: Job, device: "torch.device | str", on_pr
                 evaluator.evaluate({split: pairs[split]}, missing)
         if not _is_probed(run, job):
             on_progress("probing", 0.0)
-            _probe(evaluator, pairs, job)
+            text = json.dumps(_probe(evaluator, pairs, job), ensure_ascii=False, allow_nan=False)
+            atomic_write(run.path / PROBES, [text.encode("utf-8", "backslashreplace"), b"\n"])
 
 
-def _probe(evaluator: Evaluator, pairs: Mapping[str, Sequence[SentencePair]], job: Job) -> None:
-    """Writes probes.json."""
-    run, translator = evaluator.run, evaluator.translator
-    first = pairs[job.splits[0]]
+def _probe(evaluator: Evaluator, pairs: Mapping[str, Sequence[SentencePair]], job: Job) -> dict[str, Any]:
+    translator, first = evaluator.translator, pairs[job.splits[0]]
     examples: list[tuple[str, str | None]] = [(text, None) for text in job.sentences]
     if not examples:  # the first few pairs of medium length, whose diagrams can be read
         medium = (pair for pair in first if 7 <= len(split_words(pair.source)) <= 13)
         examples = [(pair.source, pair.target) for pair in islice(medium, EXAMPLES)]
-    # Choosing a head takes time, and is needed only where there are gold links to compare it with.
-    gold = any(_has_gold_links(pairs[split]) for split in pairs)
-    attention, chosen = choose_attention(translator) if gold else None, {}
-    if attention is not None:
-        chosen = {"alignment_attention": attention.name, "alignment_chosen_on": attention.chosen_on}
     losses = {split: evaluator.sentence_losses(split, pairs[split]) for split in pairs}
-    probes = {
-        "asked": _asked(job),
-        "alignment_error": {split: _alignment_error(translator, pairs[split], attention) for split in pairs},
-        **chosen,
+    return {
+        "asked": _describe_probes(job),
+        **_measure_alignment(translator, pairs),
         "losses": {
             split: {"sums": [round(each, 6) for each in sums.tolist()], "tokens": tokens.tolist()}
             for split, (sums, tokens) in losses.items()
         },
-        "examples": [{**_attention(translator, text), "reference": target} for text, target in examples],
+        "examples": [{**_attend(translator, text), "reference": target} for text, target in examples],
         "source_lengths": [len(split_words(pair.source)) for pair in first],
-        "padding": _check_padding(translator, [pair.source for pair in first]),
+        "padding": check_padding(translator, [pair.source for pair in first]),
         "data": _describe_data(evaluator, pairs),
         "software": {
             "python": platform.python_version(),
@@ -124,35 +125,34 @@ def _probe(evaluator: Evaluator, pairs: Mapping[str, Sequence[SentencePair]], jo
         },
         "hardware": _describe_hardware(translator.device),
     }
-    text = json.dumps(probes, ensure_ascii=False, allow_nan=False)
-    atomic_write(run.path / PROBES, [text.encode("utf-8", "backslashreplace"), b"\n"])
 
 
-def _has_gold_links(pairs: Sequence[SentencePair]) -> bool:
-    return all(pair.alignment is not None for pair in pairs)
+def _measure_alignment(translator: Translator, pairs: Mapping[str, Sequence[SentencePair]]) -> dict[str, Any]:
+    """Returns the error of each split: None without gold links, or if the mechanism links nothing."""
+    errors: dict[str, float | None] = dict.fromkeys(pairs)
+    gold = [split for split in pairs if all(pair.alignment is not None for pair in pairs[split])]
+    # Choosing a head takes time, and is needed only where there are gold links to compare it with.
+    attention = choose_attention(translator) if gold else None
+    for split in gold:
+        score = measure_alignment(translator, pairs[split], attention)
+        errors[split] = score.error if score.proposed else None
+    if attention is None:
+        return {"alignment_error": errors}
+    chosen = {"alignment_attention": attention.name, "alignment_chosen_on": attention.chosen_on}
+    return {"alignment_error": errors, **chosen}
 
 
-def _alignment_error(
-    translator: Translator, pairs: Sequence[SentencePair], attention: ChosenAttention | None
-) -> float | None:
-    """Returns None where there are no gold links, or the mechanism links nothing."""
-    if not _has_gold_links(pairs):
-        return None
-    score = measure_alignment(translator, pairs, attention)
-    return score.error if score.proposed else None
-
-
-def _attention(translator: Translator, text: str) -> dict[str, Any]:
+def _attend(translator: Translator, text: str) -> dict[str, Any]:
     """Returns the greedy translation with its attention."""
     translation = translator.translate(text, beam=1, split_sentences=False).to_dict()
     keys = ("source", "translation", "source_words", "target_words", "attention")
     return {key: translation[key] for key in keys}
 
 
-def _check_padding(translator: Translator, sources: Sequence[str]) -> dict[str, Any]:
+def check_padding(translator: Translator, sources: Sequence[str]) -> dict[str, Any]:
     """Translates some sentences, from the shortest to the longest, alone and in a batch, and compares."""
     ordered = sorted(sources, key=len)
-    count = min(PADDED, len(ordered))
+    count = min(PADDING_SENTENCES, len(ordered))
     texts = [ordered[number * (len(ordered) - 1) // max(1, count - 1)] for number in range(count)]
     alone = [translator.translate(text, beam=1, split_sentences=False) for text in texts]
     together = translator.translate(texts, beam=1, split_sentences=False)
@@ -169,7 +169,12 @@ def describe_split(config: DataConfig, bitext: Bitext, split: str) -> dict[str, 
     if split == config.train and is_prepared(config.bitext):
         corpus = PreparedCorpus.open(Path(config.bitext))
         return {"split": split, "sentences": corpus.pairs, "sha256": corpus.sha256}
-    return _describe_sum(split, sum_pairs(bitext[split]))
+    return describe_sum(split, sum_pairs(bitext[split]))
+
+
+def describe_sum(split: str, found: PairsSum) -> dict[str, Any]:
+    """Returns the fields of a `DataSum`."""
+    return {"split": split, "sentences": found.pairs, "sha256": found.sha256}
 
 
 def _describe_data(evaluator: Evaluator, pairs: Mapping[str, Sequence[SentencePair]]) -> list[dict[str, Any]]:
@@ -187,15 +192,9 @@ def _describe_data(evaluator: Evaluator, pairs: Mapping[str, Sequence[SentencePa
             )
     known = learnt | tested
     return [
-        _describe_sum(split, known[split])
-        if split in known
-        else describe_split(data, evaluator.bitext, split)
+        describe_sum(split, known[split]) if split in known else describe_split(data, evaluator.bitext, split)
         for split in dict.fromkeys((data.train, data.validation, *pairs))
     ]
-
-
-def _describe_sum(split: str, found: PairsSum) -> dict[str, Any]:
-    return {"split": split, "sentences": found.pairs, "sha256": found.sha256}
 
 
 def _describe_hardware(device: str) -> str:
@@ -205,3 +204,102 @@ def _describe_hardware(device: str) -> str:
         processor = model[1] if model else processor
     described = describe_device(device)
     return f"{processor}; {described}" if device == CPU else f"{described}; {processor}"
+
+
+class Vocabulary(NamedTuple):
+    """The units in which a run's loss is counted."""
+
+    subwords: bool
+    lowercase: bool
+    digest: str
+
+
+@dataclass(frozen=True)
+class TranslatedSplit:
+    """A run's translations of a split with one beam."""
+
+    row: Mapping[str, Any]  # from scores.json
+    counts: Counts
+    hypotheses: Sequence[str]
+    scores: Sequence[float]  # what the model gives to each hypothesis
+
+
+@dataclass(frozen=True)
+class MeasuredRun:
+    """A run that is trained, scored and probed. Each of its files is read once."""
+
+    study: Study
+    planned: PlannedRun
+    run: RunDirectory
+
+    @cached_property
+    def result(self) -> dict[str, Any]:
+        return self.run.result or {}
+
+    @cached_property
+    def metrics(self) -> list[dict[str, Any]]:
+        return self.run.read_metrics()
+
+    @cached_property
+    def probes(self) -> dict[str, Any]:
+        return read_probes(self.run)
+
+    @cached_property
+    def rows(self) -> dict[tuple[str, int], dict[str, Any]]:
+        return {(row["split"], row["beam"]): row for row in self.run.read_scores()}
+
+    @cached_property
+    def losses(self) -> dict[str, Counts]:
+        """By split (N, 2): for each sentence the sum over its tokens, and the number of its words."""
+        found = {}
+        for split in self.study.splits:
+            references = _read_lines(reference_path(self.run, split))
+            words = [len(split_words(line)) + 1 for line in references]  # with the end of the sentence
+            found[split] = np.array([self.probes["losses"][split]["sums"], words], np.float64).T
+        return found
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        target = self.run.tokenizers.target
+        tokens = "\n".join(map(target.token, range(target.size)))
+        digest = hashlib.sha256(tokens.encode("utf-8", "surrogatepass")).hexdigest()
+        return Vocabulary(target.is_bpe, target.lowercase, digest)
+
+    @cached_property
+    def translated(self) -> dict[tuple[str, int], TranslatedSplit]:
+        """The translations by split and beam, with their n-gram counts."""
+        return {each: self._read_translated(*each) for each in product(self.study.splits, self.study.beams)}
+
+    def counts(self, measure: Literal["bleu", "word_loss"], split: str) -> Counts:
+        """Returns the counts by which variants are compared; those of BLEU with the study's first beam."""
+        return (
+            self.losses[split]
+            if measure == "word_loss"
+            else self.translated[split, self.study.beams[0]].counts
+        )
+
+    def measure(self, measure: str, split: str | None, beam: int | None) -> Any:
+        """Returns a value, or None where there is none; only some measures depend on a split or a beam."""
+        if split is None:
+            return self.result.get(measure)
+        if measure == "alignment_error":
+            return self.probes[measure][split]
+        if measure == "word_loss":
+            return float(ratio_from_counts(self.losses[split].sum(0)))
+        return self.rows[split, beam or self.study.beams[0]].get(measure)
+
+    def _read_translated(self, split: str, beam: int) -> TranslatedSplit:
+        hypotheses = _read_lines(hypothesis_path(self.run, split, beam))
+        counts = count_bleu(hypotheses, _read_lines(reference_path(self.run, split)))
+        scores = [float(line) for line in _read_lines(model_score_path(self.run, split, beam))]
+        row, lengths = self.rows[split, beam], {len(scores), len(self.losses[split]), len(hypotheses)}
+        is_scored = math.isclose(float(bleu_from_counts(counts.sum(0))), row["bleu"], abs_tol=1e-6)
+        if not is_scored or len(lengths) > 1:
+            raise AugenmerkError(
+                f"{self.run.path}: the hypotheses for '{split}', beam {beam} are not those that were scored."
+            )
+        return TranslatedSplit(row, counts, hypotheses, scores)
+
+
+def _read_lines(path: Path) -> list[str]:
+    return read_text(path).split("\n")[:-1]

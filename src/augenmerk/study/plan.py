@@ -1,26 +1,33 @@
-"""Reads the TOML file of a study: variants x seeds, each a run with its settings and its directory."""
+"""Reads the TOML file of a study: variants x seeds, each a run, and the contrasts that answer its questions.
+
+A contrast is a weighted sum of the scores of variants. A study file declares contrasts as the answers to
+questions. By default, each variant is compared with the baseline; if several factors vary, there are main
+effects and interactions of two. All contrasts of a study are a family for which p is corrected, so a study
+should ask what it wants to know, and no more.
+
+A study's directory keeps what was declared as `plan.json`.
+"""
 
 import copy
+import math
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import product
-from math import prod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, product
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 
 from augenmerk.base.config import PRESETS, RunConfig, keep_own_case, load_config, open_keys
 from augenmerk.base.entries import MECHANISMS
 from augenmerk.base.errors import AugenmerkError, shorten
-from augenmerk.base.files import limit_file_name
+from augenmerk.base.files import explain_read_errors, limit_file_name, read_object, write_object
 from augenmerk.base.settings import Settings, flatten_settings, parse_toml, read_settings, set_key
 from augenmerk.data import resolve_data, resolve_data_name
-from augenmerk.study.contrasts import Contrast, Design, plan_contrasts
-from augenmerk.study.result import MEASURES, Published, StudyHeader
+from augenmerk.study.result import PLAN, Published, StudyHeader
 
 BUNDLED_STUDIES = dict(
     sorted((path.stem, path) for path in (Path(__file__).parents[1] / "studies").glob("*.toml"))
@@ -33,6 +40,9 @@ NOT_FACTORS = {
     "train.seed": "name the seeds as seeds = [1, 2, 3]",
     "search.beam": "name the beams as beams = [1, 5]; the same runs are measured with each",
 }
+INTERACTION, AT_EACH = " x ", " at each "
+"""What is between two factors in a declared contrast."""
+MAX_WEIGHT = 1e6
 
 
 class _Published(Settings):
@@ -47,7 +57,7 @@ class _StudyFile(Settings):
     base: str | None = None
     """A preset, or the path of a run's TOML file relative to the study's file."""
     settings: dict[str, Any] = Field(default_factory=dict)
-    """Settings that replace those of the base, for all runs. A relative path in data.bitext is relative to
+    """Settings of all runs, which replace those of the base. A relative path in data.bitext is relative to
     the study's file if it exists there, otherwise to the current folder."""
     factors: dict[str, Any]
     """Settings with a list of values each: every combination is a variant."""
@@ -61,8 +71,7 @@ class _StudyFile(Settings):
     baseline: str | None = None
     """The variant that others are compared with (default: the first)."""
     contrasts: dict[str, Any] | None = None
-    """By question: a factor, two as "A x B" or "A at each B", or weights of variants (default: see
-    `contrasts.py`)."""
+    """By question: a factor, two as "A x B" or "A at each B", or weights of variants."""
     sentences: list[str] = Field(default_factory=list)
     """Sentences whose attention is shown side by side (default: some of medium length of the first split)."""
     published: _Published | None = None
@@ -101,6 +110,16 @@ class PlannedRun:
         return Path("runs") / self.variant.folder / f"seed-{self.seed}"
 
 
+@dataclass(frozen=True)
+class Contrast:
+    """A comparison that answers a question, or a part of it."""
+
+    question: str
+    variant: str  # what is compared: the name of a variant, or several in words
+    against: str
+    weights: dict[str, float]  # by variant; they sum to 0
+
+
 @dataclass(frozen=True, kw_only=True)
 class Study(StudyHeader):
     """A study as its file declares it."""
@@ -110,9 +129,6 @@ class Study(StudyHeader):
     sentences: tuple[str, ...]
     runs: tuple[PlannedRun, ...]
     """Ordered by seed, so that half a study compares all variants on some of the seeds."""
-
-    def runs_of(self, variant: Variant) -> tuple[PlannedRun, ...]:
-        return tuple(run for run in self.runs if run.variant is variant)
 
 
 def find_study(name_or_file: str) -> Path:
@@ -134,82 +150,53 @@ def read_study(path: Path) -> Study:
     for key in ("seeds", "splits", "beams"):
         if len(set(getattr(declared, key))) != len(getattr(declared, key)):
             raise AugenmerkError(f"{path}: {key} names something twice.")
-    factors = _factors(declared.factors, str(path))
-    count = prod(map(len, factors.values())) * len(declared.seeds)
-    if count > MAX_RUNS:
-        shown = f"{count:,}" if count < 10**12 else "over a trillion"
-        raise AugenmerkError(
-            f"{path}: all combinations of the factors with all seeds are {shown} runs; "
-            f"a study has at most {MAX_RUNS:,}."
-        )
-    base = _base(declared, path)
-    variants = _variants(factors)
-    settings_for = _settings_for(declared.settings_for, factors, path)
-    left_open = (
-        open_keys() - _flatten(declared.settings).keys() - factors.keys()
-        if declared.base in PRESETS
-        else set()
-    )
-
-    def plan_run(variant: Variant, seed: int) -> PlannedRun:
-        own = {
-            key: setting
-            for value in map(_format, variant.settings.values())
-            for key, setting in settings_for.get(value, {}).items()
-        }
-        config = _config(base, {**own, **variant.settings, "train.seed": seed}, path, variant.name)
-        return PlannedRun(variant, keep_own_case(config.leaving_open(left_open - own.keys())))
-
-    runs = tuple(plan_run(variant, seed) for seed in declared.seeds for variant in variants)
-    folders = Counter(variant.folder for variant in variants)
-    if twice := next((folder for folder, number in folders.items() if number > 1), None):
-        raise AugenmerkError(f"{path}: two variants would both be kept in a folder called '{twice}'.")
-    first, published = runs[0].config, declared.published
-    if published:
-        _check_published(published, [variant.name for variant in variants], path)
+    factors = _read_factors(declared, path)
+    variants = _list_variants(factors, path)
+    names = [variant.name for variant in variants]
+    baseline = declared.baseline or names[0]
+    published = declared.published.figures if declared.published else []
+    for key, name in [("baseline", baseline), *(("published", each.variant) for each in published)]:
+        if name not in names:
+            raise AugenmerkError(f"{path}: {key} names '{name}', but the variants are {', '.join(names)}.")
+    runs = tuple(_plan_runs(declared, path, factors, variants))
     question = declared.question.strip()
-    baseline = _choose_baseline(declared.baseline, variants, path)
-    design = Design(question, {each.name: each.settings for each in variants}, baseline, name_variant)
+    design = _Design(question, {each.name: each.settings for each in variants}, baseline)
     return Study(
         name=path.stem,
         question=question,
         factors=tuple(factors),
         variants=variants,
         seeds=tuple(declared.seeds),
-        splits=tuple(declared.splits) or (first.data.validation,),
-        beams=tuple(declared.beams) or (first.search.beam,),
+        splits=tuple(declared.splits) or (runs[0].config.data.validation,),
+        beams=tuple(declared.beams) or (runs[0].config.search.beam,),
         baseline=baseline,
-        contrasts=plan_contrasts(design, declared.contrasts, str(path)),
+        contrasts=tuple(_plan_contrasts(design, declared.contrasts, path)),
         sentences=tuple(declared.sentences),
         runs=runs,
-        published=tuple(published.figures) if published else (),
-        published_source=published.source if published else "",
+        published=tuple(published),
+        published_source=declared.published.source if declared.published else "",
     )
 
 
-def _choose_baseline(declared: str | None, variants: Sequence[Variant], path: Path) -> str:
-    names = [variant.name for variant in variants]
-    if declared is not None and declared not in names:
-        raise AugenmerkError(
-            f"{path}: the baseline is '{declared}', but the variants are {', '.join(names)}."
-        )
-    return declared or names[0]
+def save_plan(study: Study, out: Path) -> None:
+    write_object(out / PLAN, TypeAdapter(Study).dump_python(study, mode="json", exclude={"runs"}), indent=1)
 
 
-def _base(declared: _StudyFile, path: Path) -> dict[str, Any]:
-    tree: dict[str, Any] = {}
-    if declared.base is not None:
-        base = declared.base if declared.base in PRESETS else str(path.parent / declared.base)
-        tree = load_config(base).model_dump(exclude_none=True)
-    for key, value in _flatten(declared.settings).items():
-        try:
-            set_key(tree, key, value)
-        except ValueError as error:
-            raise AugenmerkError(
-                f"{path}: {error}; a setting is a key such as train.lr, or is in a group such as "
-                f"[settings.train]."
-            ) from None
-    return tree
+def read_plan(out: Path) -> Study | None:
+    """Reads what a study declared; None if it has no plan. Of the runs' settings, only seeds are known."""
+    path = out / PLAN
+    if not path.is_file():
+        return None
+    tree = read_object(path)
+    with explain_read_errors(path):
+        study = TypeAdapter(Study).validate_python({**tree, "runs": ()})
+        configs = [RunConfig.model_validate({"train": {"seed": seed}}) for seed in study.seeds]
+    return replace(
+        study, runs=tuple(PlannedRun(each, config) for config in configs for each in study.variants)
+    )
+
+
+# Variants and their runs
 
 
 def _flatten(tree: Mapping[str, Any]) -> dict[str, Any]:
@@ -221,52 +208,39 @@ def _flatten(tree: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _factors(declared: Mapping[str, Any], where: str) -> dict[str, list[Any]]:
+def _read_factors(declared: _StudyFile, path: Path) -> dict[str, list[Any]]:
     """Returns the values of each factor by its full key."""
-    factors = _flatten(declared)
+    factors = _flatten(declared.factors)
     if factors.get("model.attention") == "all":
         factors["model.attention"] = list(MECHANISMS)
     if not factors:
-        raise AugenmerkError(f'{where}: name a factor, such as attention = ["none", "scaled-dot"].')
+        raise AugenmerkError(f'{path}: name a factor, such as attention = ["none", "scaled-dot"].')
+    count = len(declared.seeds)
     for key, values in factors.items():
         if key in NOT_FACTORS:
-            raise AugenmerkError(f"{where}: '{key}' is not a factor; {NOT_FACTORS[key]}.")
+            raise AugenmerkError(f"{path}: '{key}' is not a factor; {NOT_FACTORS[key]}.")
         if not isinstance(values, list) or not values:
-            raise AugenmerkError(f"{where}: the factor '{key}' needs a list of values.")
-        if len(values) <= MAX_RUNS and any(value in values[:i] for i, value in enumerate(values)):
-            raise AugenmerkError(f"{where}: the factor '{key}' has a value twice.")
+            raise AugenmerkError(f"{path}: the factor '{key}' needs a list of values.")
+        count *= len(values)
+        if count > MAX_RUNS:
+            raise AugenmerkError(f"{path}: all factors and seeds combined are over {MAX_RUNS:,} runs.")
+        if any(value in values[:i] for i, value in enumerate(values)):
+            raise AugenmerkError(f"{path}: the factor '{key}' has a value twice.")
     return factors
 
 
-def _settings_for(
-    declared: Mapping[str, Mapping[str, Any]], factors: Mapping[str, list[Any]], path: Path
-) -> dict[str, dict[str, Any]]:
-    """Returns the settings for single values of factors, by value and by full key."""
-    values = {_format(value) for each in factors.values() for value in each}
-    for value in declared:
-        if value not in values:
-            raise AugenmerkError(
-                f"{path}: settings for '{value}', but no factor has this value; there are "
-                f"{', '.join(sorted(values))}."
-            )
-    found = {value: _flatten(tree) for value, tree in declared.items()}
-    for value, settings in found.items():
-        for key in settings:
-            if key in factors:
-                raise AugenmerkError(f"{path}: settings for '{value}' cannot say '{key}', which is a factor.")
-            if key in NOT_FACTORS:
-                raise AugenmerkError(f"{path}: '{key}' is not a setting of variants; {NOT_FACTORS[key]}.")
-    return found
+def _list_variants(factors: Mapping[str, list[Any]], path: Path) -> tuple[Variant, ...]:
+    chosen = (dict(zip(factors, values, strict=True)) for values in product(*factors.values()))
+    variants = tuple(Variant(_name_variant(settings), settings) for settings in chosen)
+    [(folder, number)] = Counter(variant.folder for variant in variants).most_common(1)
+    if number > 1:
+        raise AugenmerkError(f"{path}: two variants would both be kept in a folder called '{folder}'.")
+    return variants
 
 
-def _variants(factors: Mapping[str, list[Any]]) -> tuple[Variant, ...]:
-    combinations = [dict(zip(factors, values, strict=True)) for values in product(*factors.values())]
-    return tuple(Variant(name_variant(settings), settings) for settings in combinations)
-
-
-def name_variant(settings: Mapping[str, Any]) -> str:
+def _name_variant(settings: Mapping[str, Any]) -> str:
     """Returns the name of the variant whose factors have these values, such as `mean, hidden=128`."""
-    names = [key.rpartition(".")[2] for key in settings]
+    names = [_shorten(key) for key in settings]
     labels = [name if names.count(name) == 1 else key for key, name in zip(settings, names, strict=True)]
     return ", ".join(
         value if label == "attention" and isinstance(value, str) else f"{label}={_format(value)}"
@@ -274,33 +248,187 @@ def name_variant(settings: Mapping[str, Any]) -> str:
     )
 
 
+def _shorten(factor: str) -> str:
+    return factor.rpartition(".")[2]
+
+
 def _format(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _config(base: Mapping[str, Any], settings: Mapping[str, Any], path: Path, variant: str) -> RunConfig:
-    """Returns the settings of a run. A relative path of data is looked for beside the study's file first."""
-    where = f"{path}: {variant}"
-    tree = copy.deepcopy(dict(base))
+def _plan_runs(
+    declared: _StudyFile, path: Path, factors: Mapping[str, list[Any]], variants: Sequence[Variant]
+) -> Iterator[PlannedRun]:
+    base: dict[str, Any] = {}
+    if declared.base is not None:
+        file = declared.base if declared.base in PRESETS else str(path.parent / declared.base)
+        base = load_config(file).model_dump(exclude_none=True)
+    common, settings_for = _flatten(declared.settings), _read_settings_for(declared, factors, path)
+    _set_all(base, common, str(path))
+    left_open = open_keys() - common.keys() - factors.keys() if declared.base in PRESETS else set()
+    for seed, variant in product(declared.seeds, variants):
+        values = map(_format, variant.settings.values())
+        own = {key: setting for value in values for key, setting in settings_for.get(value, {}).items()}
+        tree, where = copy.deepcopy(base), f"{path}: {variant.name}"
+        _set_all(tree, {**own, **variant.settings, "train.seed": seed}, where)
+        config = RunConfig.checked(tree, where)
+        bitext = resolve_data_name(config.data.bitext, path.parent)
+        data = config.data.model_copy(update={"bitext": bitext})
+        config = resolve_data(config.model_copy(update={"data": data}))
+        yield PlannedRun(variant, keep_own_case(config.leaving_open(left_open - own.keys())))
+
+
+def _read_settings_for(
+    declared: _StudyFile, factors: Mapping[str, list[Any]], path: Path
+) -> dict[str, dict[str, Any]]:
+    """Returns the settings for single values of factors, by value and by full key."""
+    values = {_format(value) for each in factors.values() for value in each}
+    found = {value: _flatten(tree) for value, tree in declared.settings_for.items()}
+    for value, settings in found.items():
+        if value not in values:
+            raise AugenmerkError(
+                f"{path}: settings for '{value}', but no factor has this value; there are "
+                f"{', '.join(sorted(values))}."
+            )
+        for key in settings.keys() & (factors.keys() | NOT_FACTORS.keys()):
+            why = NOT_FACTORS.get(key, "it is a factor")
+            raise AugenmerkError(f"{path}: settings for '{value}' cannot have '{key}': {why}.")
+    return found
+
+
+def _set_all(tree: dict[str, Any], settings: Mapping[str, Any], where: str) -> None:
     for key, value in settings.items():
         try:
             set_key(tree, key, value)
-        except ValueError:
+        except ValueError as error:
             raise AugenmerkError(
-                f"{where}: '{key}' is no setting; a factor is attention, or a key such as train.lr."
+                f"{where}: {error}; a setting is attention, or a key such as train.lr, or is in a group such "
+                f"as [settings.train]."
             ) from None
-    config = RunConfig.checked(tree, where)
-    data = config.data.model_copy(update={"bitext": resolve_data_name(config.data.bitext, path.parent)})
-    return resolve_data(config.model_copy(update={"data": data}))
 
 
-def _check_published(published: _Published, names: list[str], path: Path) -> None:
-    for each in published.figures:
-        if each.variant not in names:
+# Contrasts
+
+
+@dataclass(frozen=True)
+class _Design:
+    """The variants of a study, each with the value of every factor, and which of them is the baseline."""
+
+    question: str
+    variants: Mapping[str, Mapping[str, Any]]
+    baseline: str
+
+    @property
+    def factors(self) -> list[str]:
+        """The factors that have several values."""
+        return [factor for factor in self.variants[self.baseline] if len(self.levels(factor)) > 1]
+
+    def levels(self, factor: str) -> list[Any]:
+        """Returns the values of a factor, that of the baseline first."""
+        found = [self.variants[self.baseline][factor]]
+        for settings in self.variants.values():
+            if settings[factor] not in found:  # a value may be a table, which cannot be hashed
+                found.append(settings[factor])
+        return found
+
+    def average(self, wanted: Mapping[str, Any], sign: float = 1.0) -> dict[str, float]:
+        """Returns the weights of the mean over all variants with these values."""
+        chosen = [
+            name
+            for name, settings in self.variants.items()
+            if all(settings[factor] == value for factor, value in wanted.items())
+        ]
+        return dict.fromkeys(chosen, sign / len(chosen))
+
+    def compare(self, question: str, factor: str, at: Mapping[str, Any]) -> Iterator[Contrast]:
+        """Yields each value of a factor against that of the baseline, averaged over the factors that `at`
+        leaves open."""
+        first, *others = self.levels(factor)
+        free = [_shorten(each) for each in self.factors if each != factor and each not in at]
+        averaged = f" (averaged over {' and '.join(free)})" if free else ""
+        for value in others:
+            sides = {factor: value, **at}, {factor: first, **at}
+            ours, theirs = self.average(sides[0]), self.average(sides[1], -1)
+            name, against = map(_name_variant, sides) if free else [*ours, *theirs]
+            yield Contrast(question, name, f"{against}{averaged}", _add(ours, theirs))
+
+    def interact(self, question: str, factor: str, other: str) -> Iterator[Contrast]:
+        """Yields by how much more each value of a factor gains with each value of another one."""
+        first, *values = self.levels(factor)
+        usual, *conditions = self.levels(other)
+        for value, condition in product(values, conditions):
+            gap = f"{_name_variant({factor: value})} − {_name_variant({factor: first})}"
+            corners = product((condition, usual), (value, first))
+            parts = [
+                self.average({factor: a, other: b}, sign)
+                for (b, a), sign in zip(corners, (1, -1, -1, 1), strict=True)
+            ]
+            at, against = (_name_variant({other: each}) for each in (condition, usual))
+            yield Contrast(question, f"{gap} with {at}", f"that with {against}", _add(*parts))
+
+
+def _plan_contrasts(design: _Design, declared: Mapping[str, Any] | None, path: Path) -> Iterator[Contrast]:
+    """Yields the contrasts that a study file declares, by question, or the default if it declares none."""
+    factors = design.factors
+    if declared is not None:
+        for question, text in declared.items():
+            yield from _read_contrasts(design, question, text, f"{path}: [contrasts] “{question}”")
+        return
+    for factor in factors:
+        question = design.question if len(factors) == 1 else f"Does {_shorten(factor)} matter?"
+        yield from design.compare(question, factor, {})
+    for factor, other in combinations(factors, 2):
+        question = f"Does the effect of {_shorten(factor)} depend on {_shorten(other)}?"
+        yield from design.interact(question, factor, other)
+
+
+def _read_contrasts(design: _Design, question: str, declared: Any, where: str) -> Iterator[Contrast]:
+    if not isinstance(declared, str):
+        yield _weigh(design, question, declared, where)
+        return
+    separator = next((each for each in (INTERACTION, AT_EACH) if each in declared), None)
+    names = [name.strip() for name in (declared.split(separator, 1) if separator else [declared])]
+    by_name = {name: factor for factor in design.factors for name in (_shorten(factor), factor)}
+    factors = [by_name.get(name, "") for name in names]
+    for name, factor in zip(names, factors, strict=True):
+        if not factor or factors.count(factor) > 1:
             raise AugenmerkError(
-                f"{path}: published numbers of '{each.variant}', but the variants are {', '.join(names)}."
+                f"{where}: '{name}' is not a factor to compare by; write one factor with several values "
+                f"({', '.join(map(_shorten, design.factors))}), A{INTERACTION}B, A{AT_EACH}B, or weights of "
+                f"variants."
             )
-        if each.measure not in MEASURES:
-            raise AugenmerkError(
-                f"{path}: published numbers of '{each.measure}', but measures are {', '.join(MEASURES)}."
-            )
+    if separator == INTERACTION:
+        yield from design.interact(question, *factors)
+    elif separator == AT_EACH:
+        for level in design.levels(factors[1]):
+            yield from design.compare(question, factors[0], {factors[1]: level})
+    else:
+        yield from design.compare(question, factors[0], {})
+
+
+def _weigh(design: _Design, question: str, weights: Any, where: str) -> Contrast:
+    # TOML has nan and inf, and integers of any length.
+    if isinstance(weights, dict) and all(
+        name in design.variants and type(weight) in (int, float) and abs(weight) <= MAX_WEIGHT
+        for name, weight in weights.items()
+    ):
+        sides = [{name: w * sign for name, w in weights.items() if w * sign > 0} for sign in (1, -1)]
+        totals = [math.fsum(side.values()) for side in sides]
+        if all(sides) and math.isclose(*totals, rel_tol=1e-6):
+            return Contrast(question, _name_side(sides[0]), _name_side(sides[1]), dict(weights))
+    raise AugenmerkError(
+        f"{where}: write a factor, or weights of variants that sum to 0, such as "
+        f"{{ a = 1, b = -0.5, c = -0.5 }}; the variants are {', '.join(design.variants)}."
+    )
+
+
+def _name_side(side: Mapping[str, float]) -> str:
+    if len(side) > 1 and len(set(side.values())) == 1 and math.isclose(sum(side.values()), 1):
+        *names, last = side
+        return f"the mean of {', '.join(names)} and {last}"
+    return " + ".join(name if weight == 1 else f"{weight:g} {name}" for name, weight in side.items())
+
+
+def _add(*parts: Mapping[str, float]) -> dict[str, float]:
+    names = dict.fromkeys(name for part in parts for name in part)
+    return {name: math.fsum(part.get(name, 0.0) for part in parts) for name in names}

@@ -3,7 +3,6 @@
 `collect.py` computes it from the run directories. It can be read without torch and without the runs.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,13 +11,13 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, Field, TypeAdapter, ValidationError
 
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.base.files import atomic_write, check_format, explain_read_errors, parse_object, read_text
+from augenmerk.base.files import check_format, explain_read_errors, is_marked, read_object, write_object
 from augenmerk.base.settings import Settings
 from augenmerk.evaluation.metrics import METRICS, Metric
 
 RESULT = "study.json"
-LOCK = ".lock"  # the lock file beside it, which is locked while the study runs and never removed
-MARK = ".running"  # the file that is marked meanwhile; see `augenmerk.base.files`
+PLAN = "plan.json"  # beside it: what was declared; see `plan.py`
+MARK = ".running"  # the file that is marked while the study runs; see `augenmerk.base.files`
 FORMAT = 2
 ALPHA = 0.05  # that of `augenmerk.evaluation.significance`, which needs the runs' data and models
 LARGEST = 2**63  # of the numbers accepted: seeds are smaller, and charts cannot show much larger ones
@@ -32,10 +31,23 @@ MEASURES: Mapping[str, Metric] = {key: metric for key, metric in METRICS.items()
 """The metrics that a study measures, in the order in which it lists them."""
 
 
-def _known(measure: str) -> str:
+def _check_measure(measure: str) -> str:
     if measure not in MEASURES:
-        raise ValueError(f"'{measure}' is not a measure")
+        raise ValueError(f"'{measure}' is not a measure; measures are {', '.join(MEASURES)}")
     return measure
+
+
+Measure = Annotated[str, AfterValidator(_check_measure)]  # a key of `MEASURES`
+
+
+def is_running(out: Path) -> bool:
+    """Returns whether a process is at work in the directory of a study. Locks nothing."""
+    return is_marked(out / MARK)
+
+
+def find_runs(out: Path) -> list[Path]:
+    """Returns the directories of the runs that the study in `out` has started."""
+    return sorted(config.parent for config in out.glob("runs/*/seed-*/config.toml"))
 
 
 @dataclass(frozen=True)
@@ -60,7 +72,7 @@ class RunResult:
 class Summary:
     """One measure of a variant over its seeds."""
 
-    measure: Annotated[str, AfterValidator(_known)]  # a key of `MEASURES`
+    measure: Measure
     split: str | None  # None for measures of training, such as seconds
     beam: Beam | None  # None for measures that do not depend on the search
     values: dict[int, float]  # by seed
@@ -111,10 +123,6 @@ class LengthBin:
     low: float
     high: float
 
-    def __post_init__(self) -> None:
-        if not self.low - 1e-6 <= self.bleu <= self.high + 1e-6:  # but for rounding
-            raise ValueError(f"the mean {self.bleu} is not between {self.low} and {self.high}")
-
 
 @dataclass(frozen=True)
 class VariantResult:
@@ -130,8 +138,8 @@ class VariantResult:
     remarks: tuple[str, ...] = ()  # sentences about the number of runs
 
     def summary(self, measure: str, split: str | None = None, beam: int | None = None) -> Summary | None:
-        found = {(each.measure, each.split, each.beam): each for each in self.summaries}
-        return found.get((measure, split, beam))
+        asked = (measure, split, beam)
+        return next((s for s in self.summaries if (s.measure, s.split, s.beam) == asked), None)
 
 
 @dataclass(frozen=True)
@@ -307,7 +315,7 @@ class Published(Settings):
     """A figure from a publication, which was not measured here."""
 
     variant: str
-    measure: str
+    measure: Measure
     mean: float
     variance: float | None = None
 
@@ -368,23 +376,20 @@ class StudyResult(StudyHeader):
         return TypeAdapter(cls).validate_python(_plain(tree))
 
     def save(self, folder: Path) -> None:
-        text = json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False)
-        atomic_write(folder / RESULT, [text.encode("utf-8", "backslashreplace"), b"\n"])
+        write_object(folder / RESULT, self.to_dict(), indent=1)
 
     @classmethod
     def load(cls, folder: Path) -> Self:
         """Reads a result, given the study's directory or the file itself."""
         path = folder / RESULT if folder.is_dir() else folder
         if not path.exists():
-            if (folder / LOCK).exists() and (folder / "runs").is_dir():
-                raise AugenmerkError(
-                    f"The study in {folder} has not ended: continue it with `augenmerk study FILE --out "
-                    f"{folder}`, then report it."
-                )
-            raise AugenmerkError(f"{folder} holds no study: expected a folder with {RESULT} in it.")
+            raise AugenmerkError(
+                f"{folder} holds no study, or one that has not ended: expected a folder with {RESULT} in it. "
+                f"To continue a study, use `augenmerk study FILE --out {folder}`."
+            )
+        tree = read_object(path)
+        check_format(path, tree.get("format"), FORMAT)
         with explain_read_errors(path):
-            tree = parse_object(read_text(path))
-            check_format(path, tree.get("format"), FORMAT)
             try:
                 return cls.from_dict(tree)
             except ValidationError as error:
@@ -392,7 +397,7 @@ class StudyResult(StudyHeader):
                 raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
 
 
-def check(part: "VariantResult | Example | Provenance") -> None:
+def check(part: VariantResult | Example | Provenance) -> None:
     """Raises ValueError for a part that could not be written, or not be read again."""
     TypeAdapter(type(part)).validate_python(_plain(asdict(part)))
 
@@ -406,7 +411,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(inner) for inner in value]
     if isinstance(value, int | float) and not abs(value) <= LARGEST:
-        raise ValueError(
-            f"{value:g} is not a finite number" if isinstance(value, float) else "a number is too large"
-        )
+        raise ValueError("a number is not finite, or too large")
     return value

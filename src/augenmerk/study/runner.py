@@ -1,4 +1,8 @@
-"""Runs the missing jobs of a study, several at once, on this machine or a cluster.
+"""Checks a study, and runs its missing jobs, several at once, on this machine or a cluster.
+
+Before hours are spent on training, `check_study` finds what is wrong with the data, the settings and custom
+mechanisms. Splits are identified by their checksums, which a run keeps with what it has learnt from
+(`data.json`) and with its scores.
 
 Stopping a study loses nothing, and neither does killing it: a worker saves and stops when its stdin closes,
 which the system does for a dead process. The study's directory stays locked until the last worker on this
@@ -9,30 +13,38 @@ that. On a cluster, only the locks of the runs keep a worker from training a run
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 
+from augenmerk.base.config import DataConfig
+from augenmerk.base.device import uses_bf16
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import atomic_write, error_reason, hold_lock, make_folder, mark
 from augenmerk.base.process import count_cores, count_threads, exit_code, interrupt_on_sigterm
-from augenmerk.model.custom import MECHANISM_FILES
-from augenmerk.study.checks import check_study
+from augenmerk.data import is_prepared, open_data
+from augenmerk.model.custom import MECHANISM_FILES, check_recorded
+from augenmerk.model.trial import try_mechanism
+from augenmerk.run.directory import RunDirectory
 from augenmerk.study.collect import collect, read_run
-from augenmerk.study.executors.executor import Executor
-from augenmerk.study.executors.local import LocalExecutor
-from augenmerk.study.executors.ray import RayCluster, RayExecutor
-from augenmerk.study.executors.slurm import SlurmCluster, SlurmExecutor
-from augenmerk.study.measured_run import MeasuredRun
-from augenmerk.study.plan import PlannedRun, Study
-from augenmerk.study.result import LOCK, MARK, StudyResult
-from augenmerk.study.saved_plan import save_plan
+from augenmerk.study.executor import Executor, LocalExecutor
+from augenmerk.study.measure import MeasuredRun, describe_split, describe_sum
+from augenmerk.study.plan import PlannedRun, Study, save_plan
+from augenmerk.study.result import MARK, StudyResult, describe_other_data
 from augenmerk.study.worker import Event, Job
 from augenmerk.training import policy
 
+if TYPE_CHECKING:
+    from augenmerk.study.ray import RayCluster
+    from augenmerk.study.slurm import SlurmCluster
+
+LOCK = ".lock"
+"""The file that is locked while the study runs, and never removed."""
 LOCK_TIMEOUT = 30.0
 """Seconds to wait for the workers of a study that was killed: they are saving."""
 REFRESH_SECONDS = 0.2
@@ -45,12 +57,108 @@ has vanished after a minute or two."""
 
 
 class StudyInterrupted(Exception):  # noqa: N818 (nothing went wrong)
-    """Raised after Ctrl-C or SIGTERM, when every run has saved."""
+    """Raised after Ctrl-C or SIGTERM, when every run has saved; with the exit code that shells expect."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
         self.code = code
-        """The exit code that shells expect."""
+
+
+# Checks
+
+
+def check_study(study: Study, out: Path) -> None:
+    """Raises AugenmerkError for all that can be found wrong before anything is run."""
+    check_data(study, out)  # first, because other data may fit other settings
+    check_settings(study, out)
+    for model, precision in dict.fromkeys(
+        (run.config.model, run.config.train.precision) for run in study.runs
+    ):
+        try_mechanism(model, bf16=uses_bf16(precision, torch.device("cpu")))
+    for planned, run in _open_runs(study, out):
+        if planned.config.model.attention in MECHANISM_FILES:
+            try:
+                recorded = run.read_code()
+            except AugenmerkError:
+                continue  # damaged, which is reported later
+            check_recorded(planned.config.model.attention, recorded, run.path)
+
+
+def _open_runs(study: Study, out: Path) -> Iterator[tuple[PlannedRun, RunDirectory]]:
+    """Yields the runs that were started, except damaged ones, which fail later, each on its own."""
+    for planned in study.runs:
+        if (out / planned.path / "config.toml").exists():
+            try:
+                run = RunDirectory.open(out / planned.path)
+            except AugenmerkError:
+                continue
+            yield planned, run
+
+
+def check_settings(study: Study, out: Path) -> None:
+    """Raises AugenmerkError if a run was started with other settings than the study has now."""
+    for planned, run in _open_runs(study, out):
+        old, new = run.config.model_dump(), planned.config.model_dump()
+        for group, key in ((name, key) for name in new for key in new[name]):
+            if old[group][key] != new[group][key]:
+                raise AugenmerkError(
+                    f"{run.path} was started with {group}.{key} = {old[group][key]}, but the study now has "
+                    f"{new[group][key]}; choose another --out, or remove that run."
+                )
+
+
+def check_data(study: Study, out: Path) -> None:
+    """Raises AugenmerkError if a split is absent, variants are tested on different sentences, or the data has
+    changed since runs in `out` were trained."""
+    opened = cache(open_data)
+    describe = cache(lambda config, split: describe_split(config, opened(config), split))
+    by_data: dict[DataConfig, PlannedRun] = {}
+    for planned in study.runs:
+        by_data.setdefault(planned.config.data, planned)
+    first = study.runs[0]
+    for config, planned in by_data.items():
+        check_splits(config, study.splits)
+        ours = [describe(first.config.data, split) for split in study.splits]
+        theirs = [describe(config, split) for split in study.splits]
+        if problem := describe_other_data(ours, theirs):
+            raise AugenmerkError(
+                f"{first.variant.name} and {planned.variant.name} cannot be compared: {problem}; paired "
+                f"tests need variants that are tested on the same sentences, so choose factors or splits "
+                f"that leave them alone."
+            )
+    for planned, run in _open_runs(study, out):
+        config = planned.config.data
+        if run.config.data != config:
+            continue  # a changed setting, which has its own error
+        try:
+            known = [describe_sum(split, found) for split, found in run.read_data().items()]
+            known += [
+                {"split": row["split"], "sentences": row["sentences"], "sha256": row["data_sha256"]}
+                for row in run.read_scores()
+                if row.get("data_sha256")
+            ]
+        except (AugenmerkError, LookupError, TypeError):
+            continue  # damaged, which is reported later
+        for then in known:
+            if then["split"] not in (config.train, config.validation, *study.splits):
+                continue
+            if problem := describe_other_data([then], [describe(config, then["split"])]):
+                raise AugenmerkError(
+                    f"{config.bitext} has changed since {run.path} was trained ({problem}, then and now); "
+                    f"put the old data back, or choose another --out to train all runs on the new data."
+                )
+
+
+def check_splits(config: DataConfig, splits: Sequence[str]) -> None:
+    """Raises AugenmerkError if a split is absent or empty."""
+    bitext = open_data(config)
+    train = () if is_prepared(config.bitext) else (config.train,)  # which a prepared corpus always has
+    for split in (*train, config.validation, *splits):
+        if not any(True for _ in islice(bitext[split], 1)):
+            raise AugenmerkError(f"{bitext.name} has no sentence pairs in '{split}'.")
+
+
+# Running
 
 
 @dataclass
@@ -105,7 +213,7 @@ def run_study(
     jobs: int,
     device: str,
     on_progress: OnProgress,
-    cluster: RayCluster | SlurmCluster | None = None,
+    cluster: "RayCluster | SlurmCluster | None" = None,
     threads: int | None = None,
 ) -> StudyResult:
     """Runs all that is missing in `out` and writes study.json, also when interrupted.
@@ -125,25 +233,19 @@ def run_study(
         for status in statuses.values():
             if (found := _read_finished(study, out, status)) is not None:
                 finished[status.planned.name] = found
-        mechanisms = _keep_mechanisms(folder)
+        common = (study.splits, study.beams, study.sentences, device, _keep_mechanisms(folder))
+        lock_seconds = 0.0 if cluster is None else LOST_LOCK_SECONDS
         waiting = [
-            Job(
-                run,
-                status.planned.config.model_dump(exclude_none=True),
-                study.splits,
-                study.beams,
-                study.sentences,
-                device,
-                mechanisms,
-                0.0 if cluster is None else LOST_LOCK_SECONDS,
-            )
+            Job(run, status.planned.config.model_dump(exclude_none=True), *common, lock_seconds)
             for run, status in statuses.items()
             if status.state == "waiting"
         ]
         devices = [device] if cluster else list_devices(device, torch.cuda.device_count())
         threads = threads or threads_each(min(jobs, max(1, len(waiting))))
-        needed = cluster if waiting else None  # nothing to do needs no cluster
-        with interrupt_on_sigterm(), _open_executor(needed, folder / "logs", threads, locks) as executor:
+        local, logs = LocalExecutor(folder / "logs", threads, locks), folder / "logs"
+        # If there is nothing to do, no cluster is needed.
+        opened = cluster.open(logs) if cluster is not None and waiting else local
+        with interrupt_on_sigterm(), opened as executor:
             try:
                 restarts = 0 if cluster is None else RESTARTS
                 run_jobs(executor, waiting, jobs, devices, statuses, on_progress, restarts)
@@ -159,16 +261,6 @@ def fit_to_data(study: Study) -> Study:
     count = cache(policy.count_training_pairs)
     runs = (replace(run, config=policy.fit_to_data(run.config, count)) for run in study.runs)
     return replace(study, runs=tuple(runs))
-
-
-def _open_executor(
-    cluster: RayCluster | SlurmCluster | None, logs: Path, threads: int, locks: Sequence[int]
-) -> AbstractContextManager[Executor]:
-    if isinstance(cluster, RayCluster):
-        return RayExecutor(logs, cluster)
-    if isinstance(cluster, SlurmCluster):
-        return SlurmExecutor(logs, cluster)
-    return LocalExecutor(logs, threads, locks)
 
 
 def run_jobs(
@@ -207,7 +299,7 @@ def run_jobs(
         while queue or running:
             while queue and len(running) < most:
                 in_use = [job.device for job in running.values()]
-                job = replace(queue.pop(0), device=least_loaded(devices, in_use))
+                job = replace(queue.pop(0), device=min(devices, key=in_use.count))
                 executor.submit(job)
                 running[job.run] = job
                 statuses[job.run].state = "queued"
@@ -233,9 +325,9 @@ def list_devices(device: str, gpus: int) -> list[str]:
     return [f"cuda:{index}" for index in range(gpus)] if device == "cuda" else [device]
 
 
-def least_loaded(devices: Sequence[str], in_use: Sequence[str]) -> str:
-    """Returns the first of the devices that running jobs use least, given the device of each."""
-    return min(devices, key=in_use.count)
+def threads_each(jobs: int) -> int:
+    """Returns the CPU threads of each job: its share of the cores, or $OMP_NUM_THREADS if that is fewer."""
+    return min(max(1, count_cores() // jobs), count_threads())
 
 
 def _read_finished(study: Study, out: Path, status: RunStatus) -> MeasuredRun | None:
@@ -268,11 +360,6 @@ def _keep_mechanisms(out: Path) -> list[str]:
     return copies
 
 
-def threads_each(jobs: int) -> int:
-    """Returns the CPU threads of each job: its share of the cores, or $OMP_NUM_THREADS if that is fewer."""
-    return min(max(1, count_cores() // jobs), count_threads())
-
-
 @contextmanager
 def _lock(out: Path) -> Iterator[tuple[int, ...]]:
     """Keeps two studies from working in one directory, and marks that one is at work.
@@ -280,12 +367,13 @@ def _lock(out: Path) -> Iterator[tuple[int, ...]]:
     Yields the file descriptors for workers to inherit. On Windows nothing is inherited; if a study is killed
     there, only the locks of its runs keep the next one from training a run that is still being saved.
     """
-    busy = f"Another study is at work in {out}; wait until it is done, or stop it."
     with ExitStack() as stack:
         try:
             lock = stack.enter_context(hold_lock(out / LOCK, LOCK_TIMEOUT))
         except TimeoutError:
-            raise AugenmerkError(busy) from None
+            raise AugenmerkError(
+                f"Another study is at work in {out}; wait until it is done, or stop it."
+            ) from None
         except OSError as error:
             raise AugenmerkError(f"{out}: cannot be written to ({error_reason(error)}).") from None
         marked = stack.enter_context(mark(out / MARK))

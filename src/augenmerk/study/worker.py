@@ -1,4 +1,4 @@
-"""A job of a study, in a separate process that an executor starts (`study/executors`).
+"""A job of a study, in a separate process that an executor starts (`executor.py`, `ray.py`, `slurm.py`).
 
     python -m augenmerk.study.worker JOB [EVENTS]       (JOB is JSON: see `Job`)
 
@@ -102,7 +102,7 @@ def execute(job: Job, emit: Emit) -> None:
     from augenmerk.model.custom import load_mechanisms
     from augenmerk.run.directory import RunDirectory
     from augenmerk.study.measure import measure_run
-    from augenmerk.training.loop import train
+    from augenmerk.training.loop import TrainingInterrupted, train
     from augenmerk.training.start import start
 
     path, device = Path(job.run), choose_device(job.device)
@@ -114,7 +114,10 @@ def execute(job: Job, emit: Emit) -> None:
         time.sleep(EVENT_SECONDS)
     run = RunDirectory.open(path) if (path / "config.toml").exists() else start(config, path)
     if not run.finished:
-        train(run, device, _Reporter(config.train.epochs, emit))
+        try:
+            train(run, device, _Reporter(config.train.epochs, emit))
+        except TrainingInterrupted:
+            raise KeyboardInterrupt from None
         kept = run.result or {}  # of the best epoch, which need not be the last
         emit(
             phase="translating",
@@ -160,22 +163,6 @@ def _save_on_signals() -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})  # Ray blocks SIGINT
 
 
-def _run(job: Job, emit: Emit) -> tuple[int, str | None]:
-    """Executes the job; returns the exit code, and what the problem was if it failed."""
-    try:
-        from augenmerk.training.loop import TrainingInterrupted
-
-        try:
-            execute(job, emit)
-        except AugenmerkError as error:
-            return FAILED, str(error)
-        except TrainingInterrupted:
-            return INTERRUPTED, None
-    except KeyboardInterrupt:
-        return INTERRUPTED, None
-    return 0, None
-
-
 def main() -> int:
     _save_on_signals()
     prepare_environment()
@@ -183,7 +170,13 @@ def main() -> int:
     emit: Emit = _EventFile(Path(files[0])) if files else _emit_line
     if not files:
         signal_when_stdin_closes(signal.SIGINT)
-    code, problem = _run(Job(**json.loads(job)), emit)
+    code, problem = 0, None
+    try:
+        execute(Job(**json.loads(job)), emit)
+    except AugenmerkError as error:
+        code, problem = FAILED, str(error)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
     emit(phase=PHASES[code], problem=problem)
     return code
 

@@ -20,14 +20,15 @@ from augenmerk.serve.endpoint import Endpoint, RequestBody, Service, check_texts
 from augenmerk.serve.limits import ServiceError
 from augenmerk.serve.registry import WHOLE, FolderSearch, VersionCache, hide_path, is_run
 from augenmerk.serve.workbench import render_page
+from augenmerk.study.charts import list_number_factors
 from augenmerk.study.collect import collect_so_far
 from augenmerk.study.measure import read_probes
-from augenmerk.study.report import build_columns, describe_alignment, describe_published, list_number_factors
-from augenmerk.study.result import MEASURES, RESULT, StudyResult, describe_doubt
-from augenmerk.study.saved_plan import PLAN, find_runs, is_running, read_plan
+from augenmerk.study.plan import read_plan
+from augenmerk.study.report import build_columns, describe_alignment, describe_published
+from augenmerk.study.result import MEASURES, PLAN, RESULT, StudyResult, describe_doubt, find_runs, is_running
 
 if TYPE_CHECKING:
-    from augenmerk.study.measured_run import MeasuredRun
+    from augenmerk.study.measure import MeasuredRun
 
 CURVES = ("validation_loss", "validation_bleu", "train_loss")
 MAX_KEPT = 16
@@ -291,7 +292,7 @@ def _read_probed(run: Path | None, source: str) -> dict[str, Any] | None:
     if run is None:
         return None
     try:
-        probes = read_probes(RunDirectory.open(run)) or {}
+        probes = read_probes(RunDirectory.open(run))
     except AugenmerkError:
         return None
     return next((each for each in probes.get("examples", ()) if each["source"] == source), None)

@@ -82,26 +82,25 @@ class Line:
 
 def list_charts(result: StudyResult) -> dict[str, NamedChart]:
     """Returns the charts that there are numbers for, by the name of their file."""
-    charts = {}
+    charts = dict[str, NamedChart]()
+
+    def add(name: str, heading: str, draw: Callable[..., Figure], *about: str) -> None:
+        charts[name] = NamedChart(heading, partial(draw, result, *about))
+
     if _list_effects(result):
-        heading = "Differences in BLEU with their intervals"
-        charts["effects"] = NamedChart(heading, partial(draw_effects, result))
+        add("effects", "Differences in BLEU with their intervals", draw_effects)
     for factor in list_number_factors(result):
         name = _label_factor(factor)
-        draw = partial(draw_factor, result, factor)
-        charts[f"by-{name}"] = NamedChart(f"BLEU and loss per word against {name}", draw)
+        add(f"by-{name}", f"BLEU and loss per word against {name}", draw_factor, factor)
     measured = {curve.measure for variant in result.variants for curve in variant.curves}
     for measure, heading in CURVES.items():
         if measure in measured:
-            draw = partial(draw_curves, result, measure)
-            charts[measure] = NamedChart(f"{heading} by epoch and variant", draw)
+            add(measure, f"{heading} by epoch and variant", draw_curves, measure)
     if any(variant.by_length for variant in result.variants):
-        heading = "BLEU by length of the source sentence"
-        charts["lengths"] = NamedChart(heading, partial(draw_lengths, result))
+        add("lengths", "BLEU by length of the source sentence", draw_lengths)
     for number, split in enumerate(result.splits if result.beam_rows else (), 1):
         name = "beams" if len(result.splits) == 1 else f"beams-{number}"
-        heading = f"Four measures against the width of the beam, {split}"
-        charts[name] = NamedChart(heading, partial(draw_beams, result, split))
+        add(name, f"Four measures against the width of the beam, {split}", draw_beams, split)
     return charts
 
 
@@ -112,20 +111,18 @@ def draw_curves(result: StudyResult, measure: str, theme: Theme) -> Figure:
     """
     from matplotlib.ticker import MaxNLocator
 
-    curves = [curve for variant in result.variants for curve in variant.curves if curve.measure == measure]
-    every = max(math.ceil(len(curve.points) / MAX_WHISKERS) for curve in curves)
-    lines = [
-        Line(
-            number,
-            label,
-            [point.epoch + every * _move_aside(number, result) for point in curve.points],
-            [point.mean for point in curve.points],
-            [(point.low, point.high) for point in curve.points],
-        )
+    curves = [
+        (number, label, curve.points)
         for number, label, variant in _list_variants(result)
         for curve in variant.curves
         if curve.measure == measure
     ]
+    every = max(math.ceil(len(points) / MAX_WHISKERS) for _, _, points in curves)
+    lines = []
+    for number, label, points in curves:
+        xs = [point.epoch + every * _move_aside(number, result) for point in points]
+        ranges = [(point.low, point.high) for point in points]
+        lines.append(Line(number, label, xs, [point.mean for point in points], ranges))
     with use_theme(theme):
         figure, axes = _draw_lines(lines, theme, CURVES[measure], every)
         low, high = axes.get_xlim()
@@ -138,17 +135,12 @@ def draw_curves(result: StudyResult, measure: str, theme: Theme) -> Figure:
 
 def draw_lengths(result: StudyResult, theme: Theme) -> Figure:
     """Draws BLEU against the length of the source sentence."""
-    lines = [
-        Line(
-            number,
-            label,
-            [index + _move_aside(number, result) / 2 for index in range(len(variant.by_length))],
-            [each.bleu for each in variant.by_length],
-            [(each.low, each.high) for each in variant.by_length],
-        )
-        for number, label, variant in _list_variants(result)
-        if variant.by_length
-    ]
+    lines = []
+    for number, label, variant in _list_variants(result):
+        if bins := variant.by_length:
+            xs = [index + _move_aside(number, result) / 2 for index in range(len(bins))]
+            ranges = [(each.low, each.high) for each in bins]
+            lines.append(Line(number, label, xs, [each.bleu for each in bins], ranges))
     bins = next(variant.by_length for variant in reversed(result.variants) if variant.by_length)
     lengths = ["–".join(map(str, dict.fromkeys((each.shortest, each.longest)))) for each in bins]
     with use_theme(theme):
@@ -225,12 +217,12 @@ def draw_factor(result: StudyResult, factor: str, theme: Theme) -> Figure:
 
 def list_number_factors(result: StudyResult) -> list[str]:
     """Returns the factors whose values are numbers, and enough of them to draw a line along."""
-    found = []
-    for factor in result.factors:
-        values = [variant.settings.get(factor) for variant in result.variants]
-        if all(type(value) in (int, float) for value in values) and len(set(values)) >= MIN_VALUES:
-            found.append(factor)
-    return found
+    values = {each: [variant.settings.get(each) for variant in result.variants] for each in result.factors}
+    return [
+        factor
+        for factor, found in values.items()
+        if all(type(value) in (int, float) for value in found) and len(set(found)) >= MIN_VALUES
+    ]
 
 
 def _label_factor(factor: str) -> str:
@@ -297,14 +289,9 @@ def draw_beams(result: StudyResult, split: str, theme: Theme) -> Figure:
                 if not rows:
                     continue
                 aside = 1 + _move_aside(number, result) / 2  # a factor, because the axis is logarithmic
-                xs, ranges = (
-                    [row.beam * aside for row in rows],
-                    [(row.bleu_low, row.bleu_high) for row in rows],
-                )
-                line = Line(
-                    number, label, xs, list(map(get_value, rows)), ranges if heading == "BLEU" else ()
-                )
-                line.draw(axes, theme)
+                xs, values = [row.beam * aside for row in rows], [get_value(row) for row in rows]
+                ranges = [(row.bleu_low, row.bleu_high) for row in rows if heading == "BLEU"]
+                Line(number, label, xs, values, ranges).draw(axes, theme)
             axes.set_xscale("log")
             axes.set_xticks(beams, map(str, beams))
             axes.minorticks_off()

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import atomic_write, error_reason
-from augenmerk.study.executors.executor import (
+from augenmerk.study.executor import (
     judge_end,
     last_line,
     log_name,
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 READ_SECONDS = 0.5
 """Seconds between two looks at the files of events."""
+QUEUE_SECONDS, STOPPING_QUEUE_SECONDS = 10.0, 2.0
+"""Seconds between two calls of squeue, usually and while jobs are being stopped."""
 DEFAULTS = {"time": "4:00:00", "no_requeue": True}
 """Options of sbatch. A run that reaches its time limit saves and is submitted again, by the study itself."""
 
@@ -45,10 +47,9 @@ class SlurmCluster:
     gpus: int = 0
     options: Mapping[str, str | bool] = field(default_factory=dict)
     """Options of sbatch without their dashes, such as partition; True for one that takes no value."""
-    submit_to: str = "slurm"
-    """As submitit names it; "local" runs the jobs on this machine, for tests."""
-    queue_seconds: float = 10.0
-    """Seconds between two calls of squeue."""
+
+    def open(self, logs: Path) -> "SlurmExecutor":
+        return SlurmExecutor(logs, self)
 
 
 @dataclass
@@ -70,7 +71,7 @@ class SlurmExecutor:
         """Takes the folder for events and error output, on storage that all machines share."""
         self._logs = logs
         self._cluster = cluster
-        self._queue_seconds = cluster.queue_seconds
+        self._queue_seconds = QUEUE_SECONDS
         self._submitted: dict[str, _Submitted] = {}
         self._read_at = self._asked_at = 0.0
 
@@ -80,7 +81,7 @@ class SlurmExecutor:
         except ImportError:
             raise AugenmerkError("submitit is not installed: pip install 'augenmerk[slurm]'.") from None
         try:
-            self._submitit = submitit.AutoExecutor(self._logs / "slurm", cluster=self._cluster.submit_to)
+            self._submitit = submitit.AutoExecutor(self._logs / "slurm", cluster="slurm")
         except RuntimeError:
             raise AugenmerkError(
                 "Slurm is not on this machine: sbatch and srun were not found; start the study where you "
@@ -88,20 +89,19 @@ class SlurmExecutor:
             ) from None
         except OSError as error:
             raise AugenmerkError(f"{self._logs}: cannot be written to ({error_reason(error)}).") from None
-        own = {key.replace("-", "_"): value for key, value in self._cluster.options.items()}
+        options = {**DEFAULTS, **self._cluster.options}
         self._submitit.update_parameters(
             name="augenmerk",
             cpus_per_task=self._cluster.cpus,
             **({"gpus_per_node": self._cluster.gpus} if self._cluster.gpus else {}),
             timeout_min=10**6,  # submitit's own clock, which ends with the `exec` in `submit`
-            slurm_additional_parameters={**DEFAULTS, **own},
+            slurm_additional_parameters={key.replace("-", "_"): value for key, value in options.items()},
         )
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Tidies up after jobs that ended while no study was there to follow them."""
-        listed = self._list_queue() if kind is None and not self._submitted else None
-        if listed is None:
+        if kind is not None or self._submitted or (listed := self._list_queue()) is None:
             return
         for path in self._logs.glob("*.slurm"):
             with suppress(OSError, ValueError, KeyError, TypeError):
@@ -120,9 +120,7 @@ class SlurmExecutor:
         try:
             # The worker takes the place of submitit's process, which would not leave it time to save.
             handle = self._submitit.submit(os.execvp, command[0], command)
-        except OSError as error:
-            raise AugenmerkError(f"{self._logs}: cannot be written to ({error_reason(error)}).") from None
-        except Exception as error:  # submitit's are of several kinds, with all that sbatch has said
+        except Exception as error:  # submitit's are of several kinds, with all that sbatch has printed
             why = last_line(str(error)) or type(error).__name__
             raise AugenmerkError(f"Slurm has not taken the job: {why}") from None
         self._submitted[job.run] = _Submitted(job, handle, events)
@@ -158,8 +156,6 @@ class SlurmExecutor:
 
     def _list_queue(self) -> set[str] | None:
         """Returns the numbers of the jobs that wait or run; None if Slurm does not answer."""
-        if self._cluster.submit_to != "slurm":
-            return {each.handle.job_id for each in self._submitted.values() if not each.handle.done()}
         command = ["squeue", "--me", "--noheader", "--format=%i"]
         try:
             answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
@@ -172,16 +168,16 @@ class SlurmExecutor:
             time.sleep(timeout)
             return
         self._read_at = time.monotonic()
-        ask = self._read_at - self._asked_at >= self._queue_seconds
-        # Asked before the events are read: what a job has written at last must not be missed.
-        listed = self._list_queue() if ask else None
-        if ask:
-            self._asked_at = time.monotonic()
+        listed = None
+        if self._read_at - self._asked_at >= self._queue_seconds:
+            # Asked before the events are read: what a job has written at last must not be missed.
+            listed, self._asked_at = self._list_queue(), time.monotonic()
         for submitted in list(self._submitted.values()):
             last = None
             for event in self._read_events(submitted):
-                last = event if event.is_last else last
-                if not event.is_last:
+                if event.is_last:
+                    last = event
+                else:
                     yield event
             if last is None and listed is not None:
                 gone = submitted.handle.job_id not in listed
@@ -191,7 +187,10 @@ class SlurmExecutor:
             if last is not None:
                 why = "Slurm has stopped the run: its time was up, or it was cancelled."
                 yield judge_end(last, submitted.asked_to_stop, why)
-                self._forget(submitted)
+                self._submitted.pop(submitted.job.run)
+                files = submitted.events, self._note(submitted.job), submitted.handle.paths.submitted_pickle
+                for path in files:
+                    path.unlink(missing_ok=True)
 
     def _read_events(self, submitted: _Submitted) -> Iterator[Event]:
         try:
@@ -202,8 +201,9 @@ class SlurmExecutor:
             return
         whole = content[: content.rfind(b"\n") + 1]
         submitted.offset += len(whole)
-        found = (read_event(submitted.job.run, line) for line in whole.splitlines())
-        yield from (event for event in found if event is not None)
+        for line in whole.splitlines():
+            if (event := read_event(submitted.job.run, line)) is not None:
+                yield event
 
     def _explain_loss(self, submitted: _Submitted) -> str:
         log = submitted.handle.paths.stderr
@@ -211,13 +211,8 @@ class SlurmExecutor:
         why = f" ({error})" if error else ""
         return f"Slurm's job {submitted.handle.job_id} ended unexpectedly{why}; see {log}."
 
-    def _forget(self, submitted: _Submitted) -> None:
-        self._submitted.pop(submitted.job.run)
-        for path in (submitted.events, self._note(submitted.job), submitted.handle.paths.submitted_pickle):
-            path.unlink(missing_ok=True)
-
     def stop(self, job: Job) -> None:
         submitted = self._submitted[job.run]
         submitted.asked_to_stop = True
         submitted.handle.cancel(check=False)  # Slurm sends SIGTERM, and kills after half a minute
-        self._queue_seconds = min(self._queue_seconds, 2.0)
+        self._queue_seconds = min(self._queue_seconds, STOPPING_QUEUE_SECONDS)

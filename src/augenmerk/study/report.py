@@ -1,14 +1,28 @@
-"""The table of a study: its columns and cells, and the table as Markdown, LaTeX and CSV."""
+"""A study's result as an HTML page, or its table as Markdown, LaTeX or CSV.
+
+The page is one self-contained file, for any screen, light or dark, and for paper. Every number is read from
+`study.json`; nothing is computed here.
+"""
+
+from __future__ import annotations
 
 import csv
 import io
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from augenmerk.base.errors import AugenmerkError, remove_control_characters
-from augenmerk.study.result import MEASURES, StudyResult, Summary
+from augenmerk.drawing import AttentionMap, Chart
+from augenmerk.drawing.figures import Style, Theme
+from augenmerk.drawing.html import render_template
+from augenmerk.study.charts import CURVES, NamedChart, list_charts
+from augenmerk.study.result import MEASURES, StudyResult, Summary, describe_doubt
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 COLUMNS = tuple(key for key, metric in MEASURES.items() if metric.study == "column")
 """The measures that a table shows of the study's first split and first beam, if they were measured."""
@@ -21,6 +35,10 @@ BOLD = (
     "Bold: the best mean of a column and those that a paired t test over the seeds does not tell from it "
     "(p ≥ 0.05); the choice of sentences is left out."
 )
+PLAIN = Style()
+
+
+# The table
 
 
 @dataclass(frozen=True)
@@ -84,8 +102,17 @@ def build_columns(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> lis
 
 def _build(result: StudyResult, name: str, style: TableStyle) -> Iterator[Column]:
     """Yields what we measured and what others published of a measure, if there is anything."""
-    if name in ABOUT_RUNS:
-        yield Column(name, name, False, tuple(_describe_runs(result, name)))
+    variants = result.variants
+    if name == "runs":
+        finished = [sum(run.state == "finished" for run in variant.runs) for variant in variants]
+        totals = [len(variant.runs) for variant in variants]
+        cells = [Cell(f"{done}/{total}") for done, total in zip(finished, totals, strict=True)]
+        yield Column(name, name, False, tuple(cells))
+        return
+    if name == "parameters":
+        counts = (variant.parameters for variant in variants)
+        cells = [Cell() if count is None else Cell(f"{count:,}") for count in counts]
+        yield Column(name, name, False, tuple(cells))
         return
     about = MEASURES[name]
     heading = about.heading
@@ -93,7 +120,7 @@ def _build(result: StudyResult, name: str, style: TableStyle) -> Iterator[Column
         heading += f" on {result.splits[0]}"  # there is also that on the validation split
     measured = {
         variant.name: _format_summary(each, style)
-        for variant in result.variants
+        for variant in variants
         for each in variant.summaries
         if each.measure == name and result.asked_first(each)
     }
@@ -107,17 +134,8 @@ def _build(result: StudyResult, name: str, style: TableStyle) -> Iterator[Column
     }
     for title, found in ((heading, measured), (f"{heading}, published", published)):
         if found:
-            cells = tuple(found.get(variant.name, Cell()) for variant in result.variants)
-            yield Column(name, title, found is published, cells)
-
-
-def _describe_runs(result: StudyResult, name: str) -> Iterator[Cell]:
-    for variant in result.variants:
-        finished = sum(run.state == "finished" for run in variant.runs)
-        if name == "runs":
-            yield Cell(f"{finished}/{len(variant.runs)}")
-        else:
-            yield Cell() if variant.parameters is None else Cell(f"{variant.parameters:,}")
+            cells = [found.get(variant.name, Cell()) for variant in variants]
+            yield Column(name, title, found is published, tuple(cells))
 
 
 def _format_summary(summary: Summary, style: TableStyle) -> Cell:
@@ -135,7 +153,7 @@ def _format_spread(variance: float | None, shown: str, digits: int, style: Table
     return f"({shown})" if style.spread == "variance" else f"± {math.sqrt(max(0.0, variance)):.{digits}f}"
 
 
-def describe_table(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> str:
+def describe_table(result: StudyResult, style: TableStyle) -> str:
     """Returns sentences that explain the table."""
     search = "greedy search" if result.beams[0] == 1 else f"beam {result.beams[0]}"
     shown = " ".join(filter(None, ("Mean", SPREADS[style.spread])))
@@ -151,17 +169,89 @@ def describe_published(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -
     return f"Columns called “published” were not measured here: {result.published_source}."
 
 
+# The page
+
+
+def render_report(result: StudyResult, table: TableStyle = DEFAULT_STYLE, style: Style = PLAIN) -> str:
+    """Renders the page of a study's result, light or dark like the reader's screen."""
+    details = {detail for verdict in result.verdicts for detail in verdict.details}
+    charts = {name: _draw(chart, style) for name, chart in list_charts(result).items()}
+    by_beam = [chart for name, chart in charts.items() if name.startswith("beams")]
+    context = {
+        "title": style.title or f"{result.name}: {result.question}",
+        "heading": style.title or result.question,
+        "result": result,
+        "measures": MEASURES,
+        "verdicts": result.verdicts,
+        "columns": build_columns(result, table),
+        "table_note": describe_table(result, table),
+        "alignment_notes": describe_alignment(result),
+        "published": describe_published(result, table),
+        "describe_doubt": describe_doubt,
+        "along_factors": [chart for name, chart in charts.items() if name.startswith("by-")],
+        "effects": charts.get("effects"),
+        "curves": [charts[measure] for measure in CURVES if measure in charts],
+        "bins": next((variant.by_length for variant in result.variants if variant.by_length), ()),
+        "lengths": charts.get("lengths"),
+        "beams": dict(zip(result.splits, by_beam, strict=False)),
+        "repairs": [each.in_words for each in result.beam_repairs if each.in_words not in details],
+        "examples": [
+            (
+                example,
+                [
+                    AttentionMap(
+                        source_words=example.source_words,
+                        target_words=one.target_words,
+                        weights=one.weights,
+                        title=f"{one.variant}, seed {one.seed}",
+                        note=one.translation,
+                    )
+                    for one in example.maps
+                ],
+            )
+            for example in result.examples
+        ],
+    }
+    return render_template("report.html", context)
+
+
+def _draw(chart: NamedChart, style: Style) -> Chart:
+    def draw(theme: Theme) -> Figure:
+        return replace(style, theme=theme, title=None).draw(chart.draw)
+
+    return Chart.draw(draw, chart.heading)
+
+
+def describe_alignment(result: StudyResult) -> list[str]:
+    """Returns a sentence for each variant whose alignment error is that of a chosen head, or of a mean."""
+    notes = []
+    for variant in result.variants:
+        chosen = [
+            f"{run.alignment_attention} (seed {run.seed}"
+            + (f", chosen on {run.alignment_chosen_on})" if run.alignment_chosen_on else ")")
+            for run in variant.runs
+            if run.alignment_attention is not None
+        ]
+        if chosen:
+            notes.append(f"The alignment error of {variant.name} is measured with {'; '.join(chosen)}.")
+    return notes
+
+
+# The table as text
+
+
 def _build_rows(
     result: StudyResult, style: TableStyle, escape: Callable[[str], str], bold: str
 ) -> list[list[str]]:
     """Returns the rows of the table as text, the headings first; `bold` is a format for the best means."""
     columns = build_columns(result, style)
     rows = [["variant", *(escape(column.heading) for column in columns)]]
-    for row, variant in enumerate(result.variants):
-        cells = [column.cells[row] for column in columns]
-        means = [bold.format(escape(cell.mean)) if cell.best else escape(cell.mean) for cell in cells]
-        spreads = [escape(cell.spread) for cell in cells]
-        rows.append([escape(variant.name), *map(str.strip, map(" ".join, zip(means, spreads, strict=True)))])
+    for index, variant in enumerate(result.variants):
+        row = [escape(variant.name)]
+        for cell in (column.cells[index] for column in columns):
+            mean = bold.format(escape(cell.mean)) if cell.best else escape(cell.mean)
+            row.append(f"{mean} {escape(cell.spread)}".strip())
+        rows.append(row)
     return rows
 
 
@@ -192,32 +282,6 @@ def _join(lines: list[str]) -> str:
 
 
 _MARKDOWN = str.maketrans({"\n": " ", **{special: f"\\{special}" for special in "\\`*_|<>[]"}})
-
-
-def _escape_markdown(text: str) -> str:
-    return text.translate(_MARKDOWN)
-
-
-def format_latex(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> str:
-    """Formats the table as a LaTeX tabular for the package booktabs; with a caption or label, as a table."""
-    rows = _build_rows(result, style, _escape_latex, r"\textbf{{{}}}")
-    head, *body = (" & ".join(row) + r" \\" for row in rows)
-    tabular = [f"\\begin{{tabular}}{{l{'r' * (len(rows[0]) - 1)}}}", "\\toprule", head, "\\midrule"]
-    tabular += [*body, "\\bottomrule", "\\end{tabular}"]
-    if source := describe_published(result, style):
-        tabular.append(f"\\par\\smallskip{{\\footnotesize {_escape_latex(_on_one_line(source))}\\par}}")
-    lines = [f"% {_on_one_line(text)}" for text in (result.question, describe_table(result, style))]
-    lines.append("% \\usepackage{booktabs}")
-    if style.caption is None and style.label is None:
-        return _join([*lines, *tabular])
-    lines += ["\\begin{table}", "\\centering"]
-    if style.caption is not None:
-        lines.append(f"\\caption{{{_escape_latex(_on_one_line(style.caption))}}}")
-    if style.label is not None:
-        lines.append(f"\\label{{{_NOT_IN_LABELS.sub('-', style.label)}}}")
-    return _join([*lines, *tabular, "\\end{table}"])
-
-
 _LATEX = str.maketrans(
     {
         **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
@@ -228,12 +292,32 @@ _LATEX = str.maketrans(
 _NOT_IN_LABELS = re.compile(r"[^\w:.-]")
 
 
+def _escape_markdown(text: str) -> str:
+    return text.translate(_MARKDOWN)
+
+
 def _escape_latex(text: str) -> str:
-    return text.translate(_LATEX)
+    return " ".join(text.split()).translate(_LATEX)
 
 
-def _on_one_line(text: str) -> str:
-    return " ".join(text.split())
+def format_latex(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> str:
+    """Formats the table as a LaTeX tabular for the package booktabs; with a caption or label, as a table."""
+    rows = _build_rows(result, style, _escape_latex, r"\textbf{{{}}}")
+    head, *body = (" & ".join(row) + r" \\" for row in rows)
+    tabular = [f"\\begin{{tabular}}{{l{'r' * (len(rows[0]) - 1)}}}", "\\toprule", head, "\\midrule"]
+    tabular += [*body, "\\bottomrule", "\\end{tabular}"]
+    if source := describe_published(result, style):
+        tabular.append(f"\\par\\smallskip{{\\footnotesize {_escape_latex(source)}\\par}}")
+    comments = (result.question, describe_table(result, style), "\\usepackage{booktabs}")
+    lines = [f"% {' '.join(text.split())}" for text in comments]
+    if style.caption is None and style.label is None:
+        return _join([*lines, *tabular])
+    lines += ["\\begin{table}", "\\centering"]
+    if style.caption is not None:
+        lines.append(f"\\caption{{{_escape_latex(style.caption)}}}")
+    if style.label is not None:
+        lines.append(f"\\label{{{_NOT_IN_LABELS.sub('-', style.label)}}}")
+    return _join([*lines, *tabular, "\\end{table}"])
 
 
 def format_csv(result: StudyResult) -> str:

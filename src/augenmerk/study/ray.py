@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cluster.ray import connect, list_nodes
-from augenmerk.study.executors.executor import judge_end
-from augenmerk.study.executors.local import LocalExecutor
+from augenmerk.study.executor import LocalExecutor, judge_end
 from augenmerk.study.worker import Event, Job
 
 if TYPE_CHECKING:
@@ -35,6 +34,9 @@ class RayCluster:
     gpus: float = 0.0
     """A fraction lets several jobs share a GPU."""
 
+    def open(self, logs: Path) -> "RayExecutor":
+        return RayExecutor(logs, self)
+
 
 class RayExecutor:
     """Runs each job in its own actor, and ends those that are left when its context ends."""
@@ -50,12 +52,17 @@ class RayExecutor:
         self._asked: set[str] = set()  # jobs that were asked to stop
 
     def __enter__(self) -> Self:
-        self._stack.enter_context(connect(self._cluster.address))
-        try:
-            self._check_resources()
-        except BaseException:
-            self._stack.close()
-            raise
+        cpus, gpus = self._cluster.cpus, self._cluster.gpus
+        with ExitStack() as stack:
+            stack.enter_context(connect(self._cluster.address))
+            nodes = list_nodes()
+            if not any(node.cpus >= cpus and node.gpus >= gpus for node in nodes):
+                shown = ", ".join(sorted({f"{node.cpus} and {node.gpus}" for node in nodes}))
+                raise AugenmerkError(
+                    f"A run would wait for ever: it needs {cpus} cores and {gpus:g} GPUs, but the machines "
+                    f"of the Ray cluster have {shown}; see --cpus-per-job and --gpus-per-job."
+                )
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -64,15 +71,6 @@ class RayExecutor:
         for actor in self._actors.values():
             ray.kill(actor)
         self._stack.close()
-
-    def _check_resources(self) -> None:
-        nodes, cpus, gpus = list_nodes(), self._cluster.cpus, self._cluster.gpus
-        if not any(node.cpus >= cpus and node.gpus >= gpus for node in nodes):
-            shown = ", ".join(sorted({f"{node.cpus} and {node.gpus}" for node in nodes}))
-            raise AugenmerkError(
-                f"A run would wait for ever: it needs {cpus} cores and {gpus:g} GPUs, but the machines of "
-                f"the Ray cluster have {shown}; see --cpus-per-job and --gpus-per-job."
-            )
 
     def submit(self, job: Job) -> None:
         import ray
@@ -97,13 +95,12 @@ class RayExecutor:
         for call in ready:
             run = runs[call]
             events = self._receive(run, call)
-            last = events[-1] if events and events[-1].is_last else None
-            if last is None:
-                self._calls[run] = self._actors[run].events.remote()
-            yield from events
-            if last is not None:
+            if events and events[-1].is_last:
                 del self._calls[run]
                 ray.kill(self._actors.pop(run))
+            else:
+                self._calls[run] = self._actors[run].events.remote()
+            yield from events
 
     def _receive(self, run: str, call: "ObjectRef[list[Event]]") -> list[Event]:
         """Returns the events that a call has brought, or what became of the actor."""
@@ -117,8 +114,11 @@ class RayExecutor:
         except RayTaskError as error:
             return [Event(run, "failed", problem=str(error.cause))]
         except RayActorError as error:
-            lost = Event(run, "lost", problem=_explain_loss(str(error)))
-            return [judge_end(lost, run in self._asked, "")]
+            why = str(error).strip().partition("\n")[0]
+            problem = f"The machine or the process of the run is gone ({why})."
+            if "No module named 'augenmerk" in str(error):
+                problem = "augenmerk is not installed on a machine of the Ray cluster; install it on each."
+            return [judge_end(Event(run, "lost", problem=problem), run in self._asked, "")]
         if events:
             self._started.add(run)
             events[-1] = judge_end(events[-1], run in self._asked, "The machine told the run to stop.")
@@ -132,12 +132,6 @@ class RayExecutor:
             self._actors[job.run].stop.remote()
         else:  # it may still be in the queue
             ray.kill(self._actors[job.run])
-
-
-def _explain_loss(error: str) -> str:
-    if "No module named 'augenmerk" in error:
-        return "augenmerk is not installed on a machine of the Ray cluster; install it on each."
-    return f"The machine or the process of the run is gone ({error.strip().partition(chr(10))[0]})."
 
 
 class _JobActor:

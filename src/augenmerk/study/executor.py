@@ -1,25 +1,78 @@
-"""Runs the jobs of a study in processes on this machine."""
+"""Runs the jobs of a study in processes on this machine; and what all executors have in common."""
 
+import json
 import os
 import queue
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Self
+from typing import Protocol, Self
 
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.base.files import error_reason
-from augenmerk.study.executors.executor import (
-    last_line,
-    log_name,
-    read_event,
-    thread_variables,
-    worker_command,
-)
+from augenmerk.base.files import error_reason, limit_file_name
 from augenmerk.study.worker import PHASES, Event, Job
+
+
+class Executor(Protocol):
+    """Runs jobs somewhere, several at once. Every job that is submitted ends with one last event.
+
+    A job that was lost may be submitted again.
+    """
+
+    def submit(self, job: Job) -> None:
+        """Starts a job without waiting for it."""
+
+    def events(self, timeout: float) -> Iterator[Event]:
+        """Yields the events of all jobs as they arrive, for at most `timeout` seconds."""
+
+    def stop(self, job: Job) -> None:
+        """Asks a job to save and stop; its last event follows."""
+
+
+def worker_command(job: Job, *files: Path) -> list[str]:
+    """Returns the command that executes a job; see `augenmerk.study.worker`."""
+    return [sys.executable, "-m", "augenmerk.study.worker", json.dumps(asdict(job)), *map(str, files)]
+
+
+def thread_variables(threads: int) -> dict[str, str]:
+    """Returns the variables of the environment that limit the CPU threads of a worker."""
+    return {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
+
+
+def log_name(run: Path, ending: str = "txt") -> str:
+    """Returns the name of the log of a run; a long one, of a study with many factors, ends in a digest."""
+    return f"{limit_file_name(f'{run.parent.name}.{run.name}')}.{ending}"
+
+
+def read_event(run: str, line: bytes) -> Event | None:
+    """Reads an event; None for other output, since a library may print as well."""
+    try:
+        return Event(run, **json.loads(line))
+    except (ValueError, TypeError):
+        return None
+
+
+def last_line(text: str) -> str:
+    """Returns the last line that is not blank, or nothing."""
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")
+
+
+def judge_end(last: Event, asked_to_stop: bool, why: str) -> Event:
+    """Returns the last event as the study needs it.
+
+    A job that was asked to stop has stopped, however it ended. One that stopped unasked is lost, and `why` is
+    its problem.
+    """
+    if asked_to_stop and last.phase == "lost":
+        return replace(last, phase="stopped", problem=None)
+    if last.phase == "stopped" and not asked_to_stop:
+        return replace(last, phase="lost", problem=why)
+    return last
 
 
 class LocalExecutor:
@@ -39,12 +92,10 @@ class LocalExecutor:
 
     def __exit__(self, *_: object) -> None:
         for process in self._processes.values():
-            if process.poll() is None:
-                process.kill()
+            process.kill()  # which does nothing to one that has ended
 
     def submit(self, job: Job) -> None:
-        run = Path(job.run)
-        log = self._logs / log_name(run)
+        log = self._logs / log_name(Path(job.run))
         try:
             self._logs.mkdir(parents=True, exist_ok=True)
             errors = log.open("wb")
@@ -89,12 +140,10 @@ class LocalExecutor:
         code = process.wait()
         self.stop(job)  # closes our end of the pipe
         phase = PHASES.get(code, "lost")
-        if phase == "failed" and problem is None:
-            phase = "lost"
         if phase == "finished":
             log.unlink(missing_ok=True)
-        elif phase == "lost":
+        elif phase == "lost" or (phase == "failed" and problem is None):
             error = last_line(log.read_text(errors="replace"))
             why = f"signal {-code}" if code < 0 else error or f"exit code {code}"
-            problem = f"The process of the run ended unexpectedly ({why}); see {log}."
+            phase, problem = "lost", f"The process of the run ended unexpectedly ({why}); see {log}."
         self._queue.put(Event(job.run, phase, problem=problem))
