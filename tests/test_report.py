@@ -392,12 +392,8 @@ def test_a_table_has_the_columns_that_were_asked_for_in_their_order(result: Stud
     variance = format_markdown(result, TableStyle(spread="variance"))
     assert "31.00 (2) | 29.60 (0.093)" in variance
     assert "Mean (variance) over the finished runs" in variance
-    for wrong, said in (
-        ({"columns": ("blue",)}, "no column 'blue'"),
-        ({"spread": "range"}, "'range' cannot"),
-    ):
-        with pytest.raises(AugenmerkError, match=said):
-            TableStyle(**wrong)
+    with pytest.raises(AugenmerkError, match="no column 'blue'"):
+        TableStyle(columns=("blue",))
 
 
 def test_published_figures_can_be_left_out(result: StudyResult, tmp_path: Path) -> None:
@@ -499,8 +495,14 @@ def test_charts_become_files(result: StudyResult, tmp_path: Path) -> None:
     texts = [(tmp_path / "charts" / name).read_text(encoding="utf-8") for name in names]
     assert all(DARK.paper in text for text in texts)
     assert "one seed" in texts[0]
-    for wrong in (["--figure-format", "gif"], ["--caption", "x"], ["--size", "x"], ["--font-size", "1000"]):
-        fails_with_a_sentence("report", tmp_path, *wrong)
+    for name, wrong in (
+        ("--figure-format", "gif"),
+        ("--spread", "range"),
+        ("--caption", "x"),
+        ("--size", "x"),
+        ("--font-size", "1000"),
+    ):
+        fails_with_a_sentence("report", tmp_path, name, wrong)
 
 
 def test_csv_has_every_figure_in_full(result: StudyResult) -> None:
@@ -684,7 +686,8 @@ def test_a_file_that_cannot_be_drawn_is_refused_when_it_is_read(
 
 def test_an_unknown_format_is_refused(result: StudyResult, tmp_path: Path) -> None:
     result.save(tmp_path)
-    assert "expected html, markdown, latex, csv" in str(command(tmp_path, "--format", "docx").exception)
+    answer = command(tmp_path, "--format", "docx")
+    assert "'docx' is not one of 'html', 'markdown', 'latex', 'csv'" in answer.output
 
 
 def test_reports_need_no_torch() -> None:

@@ -127,9 +127,15 @@ def refusal(file: Path, tmp_path: Path, *options: str) -> str:
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (["--slurm", "partition=night"], "--slurm is for --on slurm."),
-        (["--on", "slurm", "--ray-address", "auto"], "--ray-address is for --on ray."),
-        (["--cpus-per-job", "2"], "--cpus-per-job and --gpus-per-job are for --on ray and --on slurm"),
+        (["--slurm", "partition=night"], "--slurm cannot be used with --on local; use --on slurm."),
+        (
+            ["--on", "slurm", "--ray-address", "auto"],
+            "--ray-address cannot be used with --on slurm; use --on ray.",
+        ),
+        (
+            ["--cpus-per-job", "2"],
+            "--cpus-per-job and --gpus-per-job cannot be used with --on local; use --on ray or slurm.",
+        ),
         (["--on", "slurm", "--slurm", "=night"], "'=night' is no option of sbatch"),
         (["--on", "slurm", "--slurm", "partition="], "'partition=' is no option of sbatch"),
         (["--on", "slurm", "--slurm", "--mem=2G"], "'--mem=2G' is no option of sbatch"),

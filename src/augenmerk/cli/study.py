@@ -17,7 +17,16 @@ from rich.table import Table
 from typer import Argument, Option
 
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.cli.options import MAX_THREADS, Device, Json, Mechanisms, load_mechanisms
+from augenmerk.cli.options import (
+    GROUP,
+    MAX_THREADS,
+    Device,
+    Group,
+    Json,
+    Mechanisms,
+    grouped,
+    load_mechanisms,
+)
 from augenmerk.cli.terminal import LineClock, err, format_seconds, make_table, out, print_json
 
 if TYPE_CHECKING:
@@ -28,7 +37,6 @@ if TYPE_CHECKING:
     from augenmerk.study.slurm import SlurmCluster
 
 FAILED = 1
-Backend = Literal["local", "ray", "slurm"]
 CLUSTER_JOBS = 100
 """The default of --jobs on a cluster."""
 MEASURES_SHOWN = ("bleu", "chrf", "validation_loss", "alignment_error", "seconds")
@@ -36,69 +44,83 @@ MEASURES_SHOWN = ("bleu", "chrf", "validation_loss", "alignment_error", "seconds
 
 app = typer.Typer()
 
+JOBS_HELP = "Runs at a time. Default: one for each core, at most 4, or for each GPU; on a cluster 100."
+THREADS_HELP = "CPU threads of each run on this machine. Default: its share of the cores."
+CPUS_HELP = "On a cluster: cores for each run. Default: 1."
+GPUS_HELP = (
+    "On a cluster: GPUs for each run, 0 or 1; with Ray also part of one, which runs share. "
+    "Default: 0, or 1 with --device cuda."
+)
+RAY_HELP = "Ray's head; auto for this machine's. Default: $RAY_ADDRESS, or a new cluster on this machine."
+SLURM_HELP = "Option of Slurm's sbatch, such as partition=gpu, time=2:00:00 or mem=8G; repeatable."
+
+
+class Backend(Group):
+    """Where the runs are trained."""
+
+    on: Annotated[
+        Literal["local", "ray", "slurm"],
+        Option(help="Train the runs on this machine, on a Ray cluster, or by Slurm."),
+    ] = "local"
+    cpus_per_job: Annotated[int | None, Option(help=CPUS_HELP, min=1, max=1024)] = None
+    gpus_per_job: Annotated[float | None, Option(help=GPUS_HELP, min=0, max=1)] = None
+    ray_address: Annotated[str | None, Option(metavar="HOST:PORT", help=RAY_HELP)] = None
+    slurm: Annotated[list[str] | None, Option(metavar="OPTION=VALUE", help=SLURM_HELP)] = None
+
+    def choose_cluster(self, device: str, threads: int | None) -> "RayCluster | SlurmCluster | None":
+        """Returns the cluster, None for this machine; raises AugenmerkError for contradictions."""
+        from augenmerk.study.ray import RayCluster
+        from augenmerk.study.slurm import SlurmCluster
+
+        cpus, gpus = self.cpus_per_job, self.gpus_per_job
+        per_job = [option for option in (cpus, gpus) if option is not None]
+        for option, given, backends in (
+            ("--threads", threads is not None, ("local",)),
+            ("--ray-address", self.ray_address is not None, ("ray",)),
+            ("--slurm", bool(self.slurm), ("slurm",)),
+            ("--cpus-per-job and --gpus-per-job", bool(per_job), ("ray", "slurm")),
+        ):
+            if given and self.on not in backends:
+                raise AugenmerkError(
+                    f"{option} cannot be used with --on {self.on}; use --on {' or '.join(backends)}."
+                )
+        if self.on == "local":
+            return None
+        if device not in ("auto", "cpu", "cuda"):
+            raise AugenmerkError(f"'{device}' is no device for the runs on a cluster: expected cpu or cuda.")
+        gpus = float(device == "cuda") if gpus is None else gpus
+        if (device == "cpu" and gpus) or (device == "cuda" and not gpus):
+            raise AugenmerkError(f"--device {device} and --gpus-per-job {gpus:g} contradict each other.")
+        if self.on == "ray":
+            return RayCluster(self.ray_address, cpus or 1, gpus)
+        if gpus not in (0, 1):
+            raise AugenmerkError(f"Slurm gives whole GPUs: --gpus-per-job is 0 or 1, not {gpus:g}.")
+        options = dict[str, str | bool]()
+        for each in self.slurm or []:
+            name, equals, value = each.partition("=")
+            if re.fullmatch("[a-z][a-z-]*", name) is None or bool(equals) != bool(value):
+                raise AugenmerkError(f"'{each}' is no option of sbatch: expected one such as partition=gpu.")
+            options[name] = value or True
+        return SlurmCluster(cpus or 1, int(gpus), options)
+
 
 @app.command(
     epilog="Examples:  augenmerk study --list    augenmerk study small --jobs 2    "
     "On a cluster: --on ray --ray-address head:6379, or --on slurm --gpus-per-job 1 --slurm partition=gpu. "
     "Exit code 1: some runs failed, the others are finished; the same command continues."
 )
+@grouped
 def study(
     file: Annotated[
-        str | None,
-        Argument(help="Name of a bundled study, or your own TOML file.", show_default=False),
+        str | None, Argument(help="Name of a bundled study, or your own TOML file.", show_default=False)
     ] = None,
     list_: Annotated[bool, Option("--list", help="List the bundled studies, and stop.")] = False,
-    jobs: Annotated[
-        int | None,
-        Option(
-            help="Runs at a time. Default: one for each core, at most 4; one for each of several GPUs; on a "
-            "cluster 100, which may wait in its queue.",
-            min=1,
-            max=1000,
-        ),
-    ] = None,
+    jobs: Annotated[int | None, Option(help=JOBS_HELP, min=1, max=1000)] = None,
     out: Annotated[Path | None, Option(help="Folder of the study. Default: runs/study-NAME.")] = None,
     attention: Mechanisms = None,
     device: Device = "auto",
-    threads: Annotated[
-        int | None,
-        Option(
-            help="CPU threads of each run on this machine. Default: its share of the cores, and at most "
-            "$OMP_NUM_THREADS.",
-            min=1,
-            max=MAX_THREADS,
-        ),
-    ] = None,
-    on: Annotated[
-        Backend, Option(help="Train the runs on this machine, on a Ray cluster, or by Slurm.")
-    ] = "local",
-    cpus_per_job: Annotated[
-        int | None, Option(help="On a cluster: cores for each run. Default: 1.", min=1, max=1024)
-    ] = None,
-    gpus_per_job: Annotated[
-        float | None,
-        Option(
-            help="On a cluster: GPUs for each run, 0 or 1; with Ray also part of one, which runs share. "
-            "Default: 0, or 1 with --device cuda.",
-            min=0,
-            max=1,
-        ),
-    ] = None,
-    ray_address: Annotated[
-        str | None,
-        Option(
-            metavar="HOST:PORT",
-            help="Head of the Ray cluster; auto for the one on this machine. Default: $RAY_ADDRESS, or a new "
-            "one on this machine.",
-        ),
-    ] = None,
-    slurm: Annotated[
-        list[str] | None,
-        Option(
-            metavar="OPTION=VALUE",
-            help="Option of Slurm's sbatch, such as partition=gpu, time=2:00:00 or mem=8G; repeatable.",
-        ),
-    ] = None,
+    threads: Annotated[int | None, Option(help=THREADS_HELP, min=1, max=MAX_THREADS)] = None,
+    backend: Backend = GROUP,
     json: Json = False,
 ) -> None:
     """Train variants over several seeds and compare them; finished runs are not trained again."""
@@ -110,25 +132,14 @@ def study(
         return
     if file is None:
         raise AugenmerkError("Name a study: one that `augenmerk study --list` shows, or a TOML file.")
-    if threads is not None and on != "local":
-        raise AugenmerkError("--threads is for this machine; on a cluster, use --cpus-per-job.")
+    cluster = backend.choose_cluster(device, threads)
     load_mechanisms(attention)
     plan = read_study(find_study(file))
     folder = out or Path("runs") / f"study-{plan.name}"
-    cluster = _choose_cluster(on, device, cpus_per_job, gpus_per_job, ray_address, slurm)
-    device, jobs = _announce(plan, folder, cluster, device, jobs, threads)
-    display = StudyDisplay(show_hosts=cluster is not None)
+    where = _announce(plan, folder, cluster, device, jobs, threads)
     try:
-        with display:
-            result = run_study(
-                plan,
-                folder,
-                jobs=jobs,
-                device=device,
-                on_progress=display.show,
-                cluster=cluster,
-                threads=threads,
-            )
+        with StudyDisplay(show_hosts=cluster is not None) as display:
+            result = run_study(plan, folder, on_progress=display.show, **where)
     except (StudyInterrupted, KeyboardInterrupt) as interrupt:
         command = shlex.join(["augenmerk", *sys.argv[1:]])
         if isinstance(interrupt, KeyboardInterrupt):  # before the first run, or after the last one
@@ -155,76 +166,28 @@ def _announce(
     device: str,
     jobs: int | None,
     threads: int | None,
-) -> tuple[str, int]:
-    """Prints where the runs are trained; returns their device and how many are trained at a time."""
+) -> dict[str, Any]:
+    """Prints where the runs are trained; returns what `run_study` has to know about it."""
     from augenmerk.base.device import choose_device
     from augenmerk.study.runner import default_jobs, threads_each
 
     variants = f"{escape(str(folder))}: {len(plan.variants)} variants x {len(plan.seeds)} seeds"
     if cluster is not None:
         gpus = f" and {cluster.gpus:g} GPU" if cluster.gpus else ""
-        kind = "Ray" if hasattr(cluster, "address") else "Slurm"
-        err().print(f"{variants} on {kind}, each run on {_count(cluster.cpus, 'core')}{gpus}")
-        return "cuda" if cluster.gpus else "cpu", jobs or CLUSTER_JOBS
+        err().print(f"{variants} on {cluster.name}, each run on {_count(cluster.cpus, 'core')}{gpus}")
+        device, jobs = "cuda" if cluster.gpus else "cpu", jobs or CLUSTER_JOBS
+        return {"device": device, "jobs": jobs, "cluster": cluster}
     import torch
 
     device = str(choose_device(device))
     jobs = jobs or default_jobs(device, torch.cuda.device_count())
     each = threads or threads_each(min(jobs, len(plan.runs)))
     err().print(f"{variants} on {device}, {jobs} at a time with {_count(each, 'CPU thread')} each")
-    return device, jobs
+    return {"device": device, "jobs": jobs, "threads": threads}
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _choose_cluster(
-    on: Backend,
-    device: str,
-    cpus: int | None,
-    gpus: float | None,
-    ray_address: str | None,
-    slurm: list[str] | None,
-) -> "RayCluster | SlurmCluster | None":
-    """Returns where the runs are trained, None for this machine; raises AugenmerkError for contradictions."""
-    from augenmerk.study.ray import RayCluster
-    from augenmerk.study.slurm import SlurmCluster
-
-    if ray_address is not None and on != "ray":
-        raise AugenmerkError("--ray-address is for --on ray.")
-    if slurm and on != "slurm":
-        raise AugenmerkError("--slurm is for --on slurm.")
-    if on == "local":
-        if cpus is not None or gpus is not None:
-            raise AugenmerkError(
-                "--cpus-per-job and --gpus-per-job are for --on ray and --on slurm; on this machine, --jobs "
-                "divides cores and GPUs."
-            )
-        return None
-    if device not in ("auto", "cpu", "cuda"):
-        raise AugenmerkError(f"'{device}' is no device for the runs on a cluster: expected cpu or cuda.")
-    if gpus is None:
-        gpus = float(device == "cuda")
-    if (device == "cpu" and gpus) or (device == "cuda" and not gpus):
-        raise AugenmerkError(f"--device {device} and --gpus-per-job {gpus:g} contradict each other.")
-    if on == "ray":
-        return RayCluster(ray_address, cpus or 1, gpus)
-    if gpus not in (0, 1):
-        raise AugenmerkError(f"Slurm gives whole GPUs: --gpus-per-job is 0 or 1, not {gpus:g}.")
-    return SlurmCluster(cpus or 1, int(gpus), _read_slurm_options(slurm or []))
-
-
-def _read_slurm_options(given: list[str]) -> dict[str, str | bool]:
-    options: dict[str, str | bool] = {}
-    for each in given:
-        name, equals, value = each.partition("=")
-        if re.fullmatch("[a-z][a-z-]*", name) is None or bool(equals) != bool(value):
-            raise AugenmerkError(
-                f"'{each}' is no option of sbatch: expected its long name and value, such as partition=gpu."
-            )
-        options[name] = value or True
-    return options
 
 
 def _list_studies(json: bool) -> None:
@@ -280,7 +243,7 @@ class StudyDisplay:
     def __init__(self, show_hosts: bool = False) -> None:
         """Shows also on which machine a run is, if asked to."""
         self._show_hosts = show_hosts
-        self._live = Live(console=err(), transient=True, refresh_per_second=4, auto_refresh=False)
+        self._live = Live(console=err(), transient=True, auto_refresh=False)
         self._states: dict[str, str] = {}
         self._start_time = time.monotonic()
         self._done_at_start: float | None = None
@@ -324,20 +287,21 @@ class StudyDisplay:
             err().print(f"{escape(name)}: {status.state}{details}")
 
     def _make_table(self, statuses: "Sequence[RunStatus]") -> Table:
-        rows = []
+        rows: list[list[RenderableType]] = []
         for status in statuses:
-            running = status.state == "running"
-            row: list[RenderableType] = [
-                escape(status.planned.name),
-                *([escape(status.host or "") if running else ""] if self._show_hosts else []),
-                status.phase if running else status.state,
-                ProgressBar(completed=100 * status.progress, width=20) if running else "",
-                f"{status.epoch}/{status.planned.config.train.epochs}" if status.epoch else "",
-                f"{status.loss:.3f}" if status.loss is not None else "",
-                f"{status.bleu:.1f}" if status.bleu is not None else "",
-                format_seconds(status.seconds_left) if running and status.seconds_left is not None else "",
-            ]
-            rows.append(row)
+            running, left = status.state == "running", status.seconds_left
+            rows.append(
+                [
+                    escape(status.planned.name),
+                    *([escape(status.host or "") if running else ""] if self._show_hosts else []),
+                    status.phase if running else status.state,
+                    ProgressBar(completed=100 * status.progress, width=20) if running else "",
+                    f"{status.epoch}/{status.planned.config.train.epochs}" if status.epoch else "",
+                    f"{status.loss:.3f}" if status.loss is not None else "",
+                    f"{status.bleu:.1f}" if status.bleu is not None else "",
+                    format_seconds(left) if running and left is not None else "",
+                ]
+            )
         machine = ("machine",) if self._show_hosts else ()
         headings = ("run", *machine, "", "", "epoch", "loss", "BLEU", "left")
         table = make_table(headings, rows, left=3 + len(machine))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import fields
 from itertools import product, zip_longest
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from augenmerk.evaluation.significance import estimate_mean
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study.compare import (
     FEW_SEEDS,
+    CountsBySeed,
     answer_questions,
     compare_beams,
     compare_variants,
@@ -25,7 +26,7 @@ from augenmerk.study.compare import (
     mark_best,
     summarise_beam,
 )
-from augenmerk.study.measure import MeasuredRun, is_complete
+from augenmerk.study.measure import MeasuredRun, is_complete, read_measured
 from augenmerk.study.plan import PlannedRun, Study, Variant, read_plan
 from augenmerk.study.result import (
     MEASURES,
@@ -63,15 +64,16 @@ def read_run(study: Study, out: Path, planned: PlannedRun) -> MeasuredRun | None
     if not (path / "config.toml").exists():
         return None
     try:
-        measured = MeasuredRun(study, planned, RunDirectory.open(path))
-        if not is_complete(measured.run, study):
+        run = RunDirectory.open(path)
+        if not is_complete(run, study):
             return None
+        measured = read_measured(study, planned, run)
         # Everything that the result takes from a run is computed here for this run alone, so that it is this
         # run that is reported as damaged.
         for (split, beam), translated in measured.translated.items():
             summarise_beam("", split, beam, [translated])
         check(_variant(study, out, planned.variant, [measured], {}))
-        check(_provenance([measured]))
+        check(_provenance(study, [measured]))
         for example in _examples({"": [measured]}):
             check(example)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
@@ -121,19 +123,15 @@ def collect(
     remarks = [*_remarks(study, finished), *why]
     comparisons, beam_rows, beam_repairs = list[ComparisonResult](), [], []
     for split in study.splits if compare else ():
-        by_measure: dict[Literal["bleu", "word_loss"], int | None] = {
-            "bleu": study.beams[0],
-            "word_loss": None,
-        }
-        for measure, beam in by_measure.items():
-            if measure not in incomparable:
-                counts = {
-                    name: {run.planned.seed: run.counts(measure, split) for run in runs}
-                    for name, runs in finished.items()
-                }
-                found, more = compare_variants(study.contrasts, counts, measure, split, beam)
-                comparisons += found
-                remarks += more
+        bleu, word_loss = dict[str, CountsBySeed](), dict[str, CountsBySeed]()
+        for name, runs in finished.items():
+            bleu[name] = {run.planned.seed: run.translated[split, study.beams[0]].counts for run in runs}
+            word_loss[name] = {run.planned.seed: run.losses[split] for run in runs}
+        found, more = compare_variants(study.contrasts, bleu, "bleu", split, study.beams[0])
+        if "word_loss" not in incomparable:
+            found += compare_variants(study.contrasts, word_loss, "word_loss", split, None)[0]
+        comparisons += found
+        remarks += more
     if len(study.beams) > 1:
         for name, split in product((name for name, runs in finished.items() if runs), study.splits):
             by_beam = {beam: [run.translated[split, beam] for run in finished[name]] for beam in study.beams}
@@ -149,7 +147,7 @@ def collect(
         beam_rows=tuple(beam_rows),
         beam_repairs=tuple(beam_repairs),
         examples=_examples(finished),
-        provenance=_provenance(everything) if everything else None,
+        provenance=_provenance(study, everything) if everything else None,
         remarks=tuple(dict.fromkeys(remarks)),
     )
 
@@ -231,7 +229,7 @@ def _variant(
         ),
         summaries=tuple(_summaries(study, by_seed)),
         curves=tuple(_curves(finished)),
-        by_length=tuple(_by_length(finished)) if finished else (),
+        by_length=tuple(_by_length(study, finished)) if finished else (),
         remarks=(sample,),
     )
 
@@ -253,7 +251,9 @@ def _summaries(study: Study, finished: Mapping[int, MeasuredRun]) -> Iterator[Su
         splits = study.splits if about.per != "run" else (None,)
         beams = study.beams if about.per == "beam" else (None,)
         for split, beam in product(splits, beams):
-            found = {seed: run.measure(measure, split, beam) for seed, run in finished.items()}
+            found = {
+                seed: run.get_value(measure, split, beam or study.beams[0]) for seed, run in finished.items()
+            }
             values = {seed: float(value) for seed, value in found.items() if value is not None}
             values = {seed: value for seed, value in values.items() if math.isfinite(value)}
             if values:
@@ -275,10 +275,10 @@ def _curves(finished: Sequence[MeasuredRun]) -> Iterator[Curve]:
             yield Curve(measure, tuple(points))
 
 
-def _by_length(finished: Sequence[MeasuredRun]) -> Iterator[LengthBin]:
+def _by_length(study: Study, finished: Sequence[MeasuredRun]) -> Iterator[LengthBin]:
     """Yields BLEU in bins of about equally many sentences; a length is never in two bins."""
-    first, words = finished[0].study, np.array(finished[0].probes["source_lengths"])
-    counts = [run.translated[first.splits[0], first.beams[0]].counts for run in finished]
+    words = np.array(finished[0].probes["source_lengths"])
+    counts = [run.translated[study.splits[0], study.beams[0]].counts for run in finished]
     shortest = int(words.min())
     for longest in np.unique(np.quantile(words, np.arange(1, LENGTH_BINS + 1) / LENGTH_BINS).astype(int)):
         those = (words >= shortest) & (words <= longest)
@@ -333,7 +333,7 @@ def _remarks(study: Study, finished: Mapping[str, Sequence[MeasuredRun]]) -> lis
     return remarks
 
 
-def _provenance(runs: Sequence[MeasuredRun]) -> Provenance:
+def _provenance(study: Study, runs: Sequence[MeasuredRun]) -> Provenance:
     """Returns the provenance of the numbers, with remarks on differences between the runs."""
     first, probes = runs[0], [run.probes for run in runs]
     remarks = []
@@ -344,7 +344,7 @@ def _provenance(runs: Sequence[MeasuredRun]) -> Provenance:
         if others:
             shown = ", ".join(sorted(others))
             remarks.append(f"{name} is {version} in the first run, but {shown} in others.")
-    row = first.rows[first.study.splits[0], first.study.beams[0]]
+    row = first.rows[study.splits[0], study.beams[0]]
     signatures = {key: f"{key}_signature" for key in MEASURES if f"{key}_signature" in row}
     return Provenance(
         config=first.run.config.to_toml(),

@@ -2,7 +2,7 @@
 
 A worker computes scores for each split and beam, and probes (`probes.json`): what a report shows besides
 scores. Those are the loss of each sentence, the alignment error, the attention for some sentences, whether
-padding changes translations, and the data, software and hardware. `MeasuredRun` reads them all.
+padding changes translations, and the data, software and hardware. `read_measured` reads them all.
 """
 
 import hashlib
@@ -12,11 +12,10 @@ import platform
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from importlib.metadata import version
 from itertools import islice, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -226,59 +225,20 @@ class TranslatedSplit:
 
 @dataclass(frozen=True)
 class MeasuredRun:
-    """A run that is trained, scored and probed. Each of its files is read once."""
+    """A run that is trained, scored and probed, with all that its study reads of it."""
 
-    study: Study
     planned: PlannedRun
     run: RunDirectory
+    result: dict[str, Any]
+    metrics: list[dict[str, Any]]
+    probes: dict[str, Any]
+    rows: dict[tuple[str, int], dict[str, Any]]  # of scores.json, by split and beam
+    losses: dict[str, Counts]
+    """By split (N, 2): for each sentence the sum over its tokens, and the number of its words."""
+    translated: dict[tuple[str, int], TranslatedSplit]  # by split and beam
+    vocabulary: Vocabulary
 
-    @cached_property
-    def result(self) -> dict[str, Any]:
-        return self.run.result or {}
-
-    @cached_property
-    def metrics(self) -> list[dict[str, Any]]:
-        return self.run.read_metrics()
-
-    @cached_property
-    def probes(self) -> dict[str, Any]:
-        return read_probes(self.run)
-
-    @cached_property
-    def rows(self) -> dict[tuple[str, int], dict[str, Any]]:
-        return {(row["split"], row["beam"]): row for row in self.run.read_scores()}
-
-    @cached_property
-    def losses(self) -> dict[str, Counts]:
-        """By split (N, 2): for each sentence the sum over its tokens, and the number of its words."""
-        found = {}
-        for split in self.study.splits:
-            references = _read_lines(reference_path(self.run, split))
-            words = [len(split_words(line)) + 1 for line in references]  # with the end of the sentence
-            found[split] = np.array([self.probes["losses"][split]["sums"], words], np.float64).T
-        return found
-
-    @cached_property
-    def vocabulary(self) -> Vocabulary:
-        target = self.run.tokenizers.target
-        tokens = "\n".join(map(target.token, range(target.size)))
-        digest = hashlib.sha256(tokens.encode("utf-8", "surrogatepass")).hexdigest()
-        return Vocabulary(target.is_bpe, target.lowercase, digest)
-
-    @cached_property
-    def translated(self) -> dict[tuple[str, int], TranslatedSplit]:
-        """The translations by split and beam, with their n-gram counts."""
-        return {each: self._read_translated(*each) for each in product(self.study.splits, self.study.beams)}
-
-    def counts(self, measure: Literal["bleu", "word_loss"], split: str) -> Counts:
-        """Returns the counts by which variants are compared; those of BLEU with the study's first beam."""
-        return (
-            self.losses[split]
-            if measure == "word_loss"
-            else self.translated[split, self.study.beams[0]].counts
-        )
-
-    def measure(self, measure: str, split: str | None, beam: int | None) -> Any:
+    def get_value(self, measure: str, split: str | None, beam: int) -> Any:
         """Returns a value, or None where there is none; only some measures depend on a split or a beam."""
         if split is None:
             return self.result.get(measure)
@@ -286,19 +246,42 @@ class MeasuredRun:
             return self.probes[measure][split]
         if measure == "word_loss":
             return float(ratio_from_counts(self.losses[split].sum(0)))
-        return self.rows[split, beam or self.study.beams[0]].get(measure)
+        return self.rows[split, beam].get(measure)
 
-    def _read_translated(self, split: str, beam: int) -> TranslatedSplit:
-        hypotheses = _read_lines(hypothesis_path(self.run, split, beam))
-        counts = count_bleu(hypotheses, _read_lines(reference_path(self.run, split)))
-        scores = [float(line) for line in _read_lines(model_score_path(self.run, split, beam))]
-        row, lengths = self.rows[split, beam], {len(scores), len(self.losses[split]), len(hypotheses)}
-        is_scored = math.isclose(float(bleu_from_counts(counts.sum(0))), row["bleu"], abs_tol=1e-6)
-        if not is_scored or len(lengths) > 1:
-            raise AugenmerkError(
-                f"{self.run.path}: the hypotheses for '{split}', beam {beam} are not those that were scored."
-            )
-        return TranslatedSplit(row, counts, hypotheses, scores)
+
+def read_measured(study: Study, planned: PlannedRun, run: RunDirectory) -> MeasuredRun:
+    probes = read_probes(run)
+    rows = {(row["split"], row["beam"]): row for row in run.read_scores()}
+    losses, translated = {}, {}
+    for split in study.splits:
+        references = _read_lines(reference_path(run, split))
+        words = [len(split_words(line)) + 1 for line in references]  # with the end of the sentence
+        losses[split] = np.array([probes["losses"][split]["sums"], words], np.float64).T
+        for beam in study.beams:
+            hypotheses = _read_lines(hypothesis_path(run, split, beam))
+            counts = count_bleu(hypotheses, references)
+            scores = [float(line) for line in _read_lines(model_score_path(run, split, beam))]
+            row = rows[split, beam]
+            is_scored = math.isclose(float(bleu_from_counts(counts.sum(0))), row["bleu"], abs_tol=1e-6)
+            if not is_scored or not len(scores) == len(losses[split]) == len(hypotheses):
+                raise AugenmerkError(
+                    f"{run.path}: the hypotheses for '{split}', beam {beam} are not those that were scored."
+                )
+            translated[split, beam] = TranslatedSplit(row, counts, hypotheses, scores)
+    target = run.tokenizers.target
+    tokens = "\n".join(map(target.token, range(target.size)))
+    digest = hashlib.sha256(tokens.encode("utf-8", "surrogatepass")).hexdigest()
+    return MeasuredRun(
+        planned,
+        run,
+        run.result or {},
+        run.read_metrics(),
+        probes,
+        rows,
+        losses,
+        translated,
+        Vocabulary(target.is_bpe, target.lowercase, digest),
+    )
 
 
 def _read_lines(path: Path) -> list[str]:

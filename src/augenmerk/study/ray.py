@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cluster.ray import connect, list_nodes
@@ -33,6 +33,7 @@ class RayCluster:
     cpus: int = 1
     gpus: float = 0.0
     """A fraction lets several jobs share a GPU."""
+    name: ClassVar = "Ray"
 
     def open(self, logs: Path) -> "RayExecutor":
         return RayExecutor(logs, self)

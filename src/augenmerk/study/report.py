@@ -63,10 +63,6 @@ class TableStyle:
         for column in self.columns:
             if column not in possible:
                 raise AugenmerkError(f"There is no column '{column}'; the columns are {', '.join(possible)}.")
-        if self.spread not in SPREADS:
-            raise AugenmerkError(
-                f"'{self.spread}' cannot be shown beside a mean: expected {', '.join(SPREADS)}."
-            )
 
 
 DEFAULT_STYLE = TableStyle()

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import atomic_write, error_reason
@@ -47,6 +47,7 @@ class SlurmCluster:
     gpus: int = 0
     options: Mapping[str, str | bool] = field(default_factory=dict)
     """Options of sbatch without their dashes, such as partition; True for one that takes no value."""
+    name: ClassVar = "Slurm"
 
     def open(self, logs: Path) -> "SlurmExecutor":
         return SlurmExecutor(logs, self)
