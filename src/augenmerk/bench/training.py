@@ -67,6 +67,9 @@ def bench_training(
     loop.to(device).train()
     optimizer = torch.optim.Adam(loop.parameters(), config.train.lr)
 
+    def our_step(batch: Batch) -> None:
+        engine.step([batch], config.train.lr)
+
     def reference_step(batch: Batch) -> None:
         optimizer.zero_grad()
         loss = loop.loss(batch, config.train.label_smoothing) / batch.target_tokens
@@ -76,26 +79,11 @@ def bench_training(
     rate = matrix_rate(engine.bf16, device)
     floor = median(operations(model, batch) / rate for batch in batches)
 
-    def measure(step: Callable[[Batch], object], warm_up: Sequence[Batch]) -> dict[str, Any]:
-        """Returns medians over the batches. On a GPU each is run twice before, so that it is recorded."""
-        peak = PeakMemory(device)
-        for batch in [*batches, *batches] if device.type == "cuda" else warm_up:
-            step(batch)
-        seconds = [timed(lambda batch=batch: step(batch), device) for batch in batches]  # type: ignore[misc]
-        return {
-            "seconds_per_step": median(seconds),
-            "target_tokens_per_second": sum(batch.target_tokens for batch in batches) / sum(seconds),
-            "peak_mib": peak.mib(),
-            "times_floor": median(seconds) / floor,
-        }
-
     model.train()
     on_progress("our steps")
-    # In bf16 all batches are run before: oneDNN compiles products for each new shape, once in a training.
-    warm_up = batches if engine.bf16 else batches[:1]
-    ours = measure(lambda batch: engine.step([batch], config.train.lr), warm_up)
+    ours = _measure(our_step, batches, device, floor, warm_up=batches if engine.bf16 else batches[:1])
     on_progress("the loop's steps")
-    reference = measure(reference_step, batches[:1])
+    reference = _measure(reference_step, batches, device, floor, warm_up=batches[:1])
     return {
         "ours": ours,
         "reference": reference,
@@ -107,6 +95,30 @@ def bench_training(
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "steps": len(batches),
         "batches": "bucketed" if bucketed else "as they come",
+    }
+
+
+def _measure(
+    step: Callable[[Batch], None],
+    batches: Sequence[Batch],
+    device: torch.device,
+    floor: float,
+    warm_up: Sequence[Batch],
+) -> dict[str, Any]:
+    """Returns medians over the batches, after some were run to warm up.
+
+    In bf16 these have to be all of them, because oneDNN compiles products for each new shape, which happens
+    once in a training. On a GPU each batch is run twice before, so that it is recorded.
+    """
+    peak = PeakMemory(device)
+    for batch in [*batches, *batches] if device.type == "cuda" else warm_up:
+        step(batch)
+    seconds = [timed(lambda batch=batch: step(batch), device) for batch in batches]  # type: ignore[misc]
+    return {
+        "seconds_per_step": median(seconds),
+        "target_tokens_per_second": sum(batch.target_tokens for batch in batches) / sum(seconds),
+        "peak_mib": peak.mib(),
+        "times_floor": median(seconds) / floor,
     }
 
 
