@@ -127,7 +127,7 @@ def time_in_turns(rounds: Iterable[Mapping[str, Work]], device: torch.device) ->
 
 
 def select_evenly(sources: Sources, count: int) -> Sources:
-    """Returns so many of the sources, or all if they are fewer."""
+    """Returns `count` of the sources, evenly spaced, or all if they are fewer."""
     return sources[:: max(1, len(sources) // count)][:count]
 
 

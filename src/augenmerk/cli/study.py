@@ -241,7 +241,7 @@ class StudyDisplay:
     one about all of them from time to time."""
 
     def __init__(self, show_hosts: bool = False) -> None:
-        """Shows also on which machine a run is, if asked to."""
+        """Also shows on which machine each run is, if `show_hosts`."""
         self._show_hosts = show_hosts
         self._live = Live(console=err(), transient=True, auto_refresh=False)
         self._states: dict[str, str] = {}

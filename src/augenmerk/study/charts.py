@@ -71,7 +71,7 @@ class Line:
     ranges: Sequence[tuple[float, float]] = ()
 
     def draw(self, axes: Axes, theme: Theme, every: int = 1) -> None:
-        """Draws the line, with a whisker for every so many of its points; the last one has one."""
+        """Draws the line, with a whisker at every `every`-th point, counted from the last."""
         colour = choose_colour(self.number, theme)
         style = LINE_STYLES[self.number // len(theme.series) % len(LINE_STYLES)]
         for x, ends in list(zip(self.xs, self.ranges, strict=False))[::-every]:
@@ -107,7 +107,7 @@ def list_charts(result: StudyResult) -> dict[str, NamedChart]:
 def draw_curves(result: StudyResult, measure: str, theme: Theme) -> Figure:
     """Draws a line for each variant, the mean of its runs, with whiskers from the lowest to the highest run.
 
-    The variants are a little beside each other, so that each can be seen where their runs overlap.
+    The variants are shifted sideways a little, so that you can see each where their runs overlap.
     """
     from matplotlib.ticker import MaxNLocator
 
@@ -170,8 +170,8 @@ def _draw_lines(lines: Sequence[Line], theme: Theme, heading: str, every: int = 
 def draw_factor(result: StudyResult, factor: str, theme: Theme) -> Figure:
     """Draws BLEU and, where it can be compared, the loss per word against a factor that is a number.
 
-    Each line is a choice of the other factors. The lines are a little beside each other, so that the
-    whiskers of each can be seen.
+    Each line is a choice of the other factors. The lines are shifted sideways a little, so that you can see
+    the whiskers of each.
     """
     from matplotlib.ticker import LogLocator
 
@@ -308,7 +308,7 @@ def draw_beams(result: StudyResult, split: str, theme: Theme) -> Figure:
 
 
 def _move_aside(number: int, result: StudyResult) -> float:
-    """Returns how far a variant is beside its x, as a share of the distance between two."""
+    """Returns how far a variant is shifted from its x, as a share of the distance between two."""
     count = len(result.variants)
     return (number - (count - 1) / 2) * min(0.06, 0.4 / count)
 

@@ -118,7 +118,7 @@ def _build(result: StudyResult, name: str, style: TableStyle) -> Iterator[Column
         variant.name: _format_summary(each, style)
         for variant in variants
         for each in variant.summaries
-        if each.measure == name and result.asked_first(each)
+        if each.measure == name and result.is_leading(each)
     }
     published = {
         each.variant: Cell(
@@ -325,7 +325,7 @@ def format_csv(result: StudyResult) -> str:
     published = {(each.variant, each.measure): each for each in result.published}
     for variant in result.variants:
         for summary in variant.summaries:
-            other = published.get((variant.name, summary.measure)) if result.asked_first(summary) else None
+            other = published.get((variant.name, summary.measure)) if result.is_leading(summary) else None
             texts = map(escape_csv, (variant.name, summary.measure, summary.split or ""))
             row: list[object] = [*texts, summary.beam]
             row += [len(summary.values), summary.mean, summary.variance, *(summary.interval or (None, None))]

@@ -41,7 +41,7 @@ Measure = Annotated[str, AfterValidator(_check_measure)]  # a key of `MEASURES`
 
 
 def is_running(out: Path) -> bool:
-    """Returns whether a process is at work in the directory of a study. Locks nothing."""
+    """Returns whether a process is running the study in a directory. Locks nothing."""
     return is_marked(out / MARK)
 
 
@@ -114,7 +114,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class LengthBin:
-    """BLEU of the sentences whose source has so many words: mean, lowest and highest over the runs."""
+    """BLEU of the sentences with a range of source lengths: mean, lowest and highest over the runs."""
 
     shortest: int
     longest: int
@@ -174,7 +174,7 @@ class ComparisonResult:
     seed_deviation: float | None  # of the mean over seeds, due to the choice of seeds; None for one seed
     sentence_deviation: float  # the same, due to the choice of sentences
     p: float
-    p_corrected: float  # by Holm, for all comparisons of the study by this measure on this split
+    p_corrected: float  # by Holm, over the comparisons by this measure on this split
     p_these_runs: float | None
     """By approximate randomisation, which takes the runs as given; for two variants."""
     trials: int
@@ -230,7 +230,7 @@ class BeamRepair:
     interval: Interval
     confidence: float
     p: float
-    p_corrected: float  # by Holm, for all wider beams of this variant on this split
+    p_corrected: float  # by Holm, over the wider beams of this variant on this split
     p_these_runs: float
     in_words: str
 
@@ -362,12 +362,12 @@ class StudyResult(StudyHeader):
         `mean` and `variance` of the measures of the first split and beam."""
         tree: dict[str, Any] = _plain(asdict(self))
         for variant, its_tree in zip(self.variants, tree["variants"], strict=True):
-            first = [each for each in variant.summaries if self.asked_first(each)]
+            first = [each for each in variant.summaries if self.is_leading(each)]
             its_tree["mean"] = {each.measure: each.mean for each in first}
             its_tree["variance"] = {each.measure: each.variance for each in first}
         return {"complete": self.complete, **tree}
 
-    def asked_first(self, summary: Summary) -> bool:
+    def is_leading(self, summary: Summary) -> bool:
         """Returns whether a summary is of training, or of the study's first split and beam."""
         return summary.split in (None, self.splits[0]) and summary.beam in (None, self.beams[0])
 

@@ -219,8 +219,8 @@ def run_study(
     """Runs all that is missing in `out` and writes study.json, also when interrupted.
 
     A run that fails does not keep the others from running. Runs are on this machine unless a cluster is
-    given; `out` must then be on storage that all its machines share. Each run on this machine has so many
-    CPU `threads`, by default its share of the cores.
+    given; `out` must then be on storage that all its machines share. Each run on this machine computes
+    with `threads` CPU threads, by default its share of the cores.
     """
     study = fit_to_data(study)
     check_study(study, out)
@@ -272,11 +272,11 @@ def run_jobs(
     on_progress: OnProgress,
     restarts: int = 0,
 ) -> None:
-    """Runs the jobs, at most so many at once, each on the device that is used least.
+    """Runs the jobs, at most `most` at once, each on the device that is used least.
 
     A job that is lost is submitted again, `restarts` times without getting further; then it has failed.
-    On Ctrl-C, SIGTERM or an error all running jobs are asked to stop and are waited for; a second Ctrl-C ends
-    that.
+    On Ctrl-C, SIGTERM or an error, asks all running jobs to stop and waits for them; a second Ctrl-C ends the
+    wait.
     """
     queue, running = list(waiting), dict[str, Job]()
 
@@ -362,7 +362,7 @@ def _keep_mechanisms(out: Path) -> list[str]:
 
 @contextmanager
 def _lock(out: Path) -> Iterator[tuple[int, ...]]:
-    """Keeps two studies from working in one directory, and marks that one is at work.
+    """Keeps two studies from working in one directory, and marks that one is running.
 
     Yields the file descriptors for workers to inherit. On Windows nothing is inherited; if a study is killed
     there, only the locks of its runs keep the next one from training a run that is still being saved.
