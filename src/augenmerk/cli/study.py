@@ -1,4 +1,4 @@
-"""`augenmerk study`: trains and compares variants, with a live table of all runs."""
+"""`augenmerk study`: trains and compares variants, and shows the progress of all runs."""
 
 import re
 import shlex
@@ -9,11 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from rich.console import RenderableType
-from rich.live import Live
 from rich.markup import escape
-from rich.progress_bar import ProgressBar
-from rich.table import Table
+from rich.progress import BarColumn, TaskID, TextColumn, TimeRemainingColumn
 from typer import Argument, Option
 
 from augenmerk.base.errors import AugenmerkError
@@ -27,7 +24,7 @@ from augenmerk.cli.options import (
     grouped,
     load_mechanisms,
 )
-from augenmerk.cli.terminal import LineClock, err, format_seconds, make_table, out, print_json
+from augenmerk.cli.terminal import LineClock, err, format_seconds, make_bars, make_table, out, print_json
 
 if TYPE_CHECKING:
     from augenmerk.study.plan import Study
@@ -237,38 +234,58 @@ def _print_result(result: "StudyResult") -> None:
 
 
 class StudyDisplay:
-    """Shows a table of all runs on a terminal; elsewhere, prints a line when the state of a run changes, and
-    one about all of them from time to time."""
+    """Shows the progress of a study and its runs on a terminal; elsewhere, prints a line when the state of a
+    run changes, and one about all of them from time to time."""
 
     def __init__(self, show_hosts: bool = False) -> None:
         """Also shows on which machine each run is, if `show_hosts`."""
         self._show_hosts = show_hosts
-        self._live = Live(console=err(), transient=True, auto_refresh=False)
+        columns = TextColumn("{task.description}"), BarColumn(20), TextColumn("{task.fields[details]}")
+        self._bars = make_bars(*columns, TimeRemainingColumn(), TextColumn("left"))
+        self._tasks: dict[tuple[str, str], TaskID] = {}
         self._states: dict[str, str] = {}
         self._start_time = time.monotonic()
-        self._done_at_start: float | None = None
         self._clock = LineClock()
 
     def __enter__(self) -> "StudyDisplay":
-        if err().is_terminal:
-            self._live.start()
+        self._bars.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._live.stop()
+        self._bars.stop()
 
     def show(self, statuses: "Sequence[RunStatus]") -> None:
         for status in statuses:
             self._print_change(status)
-        if err().is_terminal:
-            self._live.update(self._make_table(statuses), refresh=True)
-        elif self._clock.is_due():
-            running = [
-                f"{status.planned.name} {status.phase} {status.progress:.0%}"
-                for status in statuses
-                if status.state == "running"
-            ]
-            err().print(f"{self._summarise(statuses)}: {', '.join(running)}", markup=False)
+        running = [status for status in statuses if status.state == "running"]
+        finished = sum(status.state == "finished" for status in statuses)
+        seconds = format_seconds(time.monotonic() - self._start_time)
+        summary = f"{finished} of {len(statuses)} runs finished, {seconds}"
+        if self._clock.is_due():
+            each = (f"{status.planned.name} {status.phase} {status.progress:.0%}" for status in running)
+            err().print(f"{summary}: {', '.join(each)}", markup=False)
+        done = sum(status.state in ("finished", "failed") for status in statuses)
+        training = sum(status.progress for status in running if status.phase == "training")
+        shown = {("", ""): ((done + training) / len(statuses), summary)}
+        for status in running:
+            shown[status.planned.name, status.phase] = status.progress, self._describe(status)
+        for key in self._tasks.keys() - shown.keys():
+            self._bars.remove_task(self._tasks.pop(key))
+        for (name, phase), (progress, details) in shown.items():
+            if (name, phase) not in self._tasks:
+                description = escape(f"{name}: {phase}") if name else "all runs"
+                self._tasks[name, phase] = self._bars.add_task(description, total=None, details="")
+            self._bars.update(self._tasks[name, phase], total=1.0, completed=progress, details=details)
+
+    def _describe(self, status: "RunStatus") -> str:
+        epochs = status.planned.config.train.epochs
+        parts = {
+            f"epoch {status.epoch}/{epochs}": status.epoch,
+            f"loss {status.loss or 0:.3f}": status.loss is not None,
+            f"BLEU {status.bleu or 0:.1f}": status.bleu is not None,
+            f"on {escape(status.host or '')}": self._show_hosts and status.host,
+        }
+        return "  ".join(part for part, known in parts.items() if known)
 
     def _print_change(self, status: "RunStatus") -> None:
         name = status.planned.name
@@ -282,43 +299,7 @@ class StudyDisplay:
             err().print(f"{escape(name)}: [bold]failed[/]: {escape(status.problem or '')}")
         elif status.state == "finished" or not err().is_terminal:
             loss = f", validation loss {status.loss:.3f}" if status.loss is not None else ""
+            bleu = f", BLEU {status.bleu:.1f}" if status.bleu is not None else ""
             machine = f" on {escape(status.host)}" if self._show_hosts and status.host else ""
-            details = {"finished": loss, "running": machine}.get(status.state, "")
+            details = {"finished": f"{loss}{bleu}", "running": machine}.get(status.state, "")
             err().print(f"{escape(name)}: {status.state}{details}")
-
-    def _make_table(self, statuses: "Sequence[RunStatus]") -> Table:
-        rows: list[list[RenderableType]] = []
-        for status in statuses:
-            running, left = status.state == "running", status.seconds_left
-            rows.append(
-                [
-                    escape(status.planned.name),
-                    *([escape(status.host or "") if running else ""] if self._show_hosts else []),
-                    status.phase if running else status.state,
-                    ProgressBar(completed=100 * status.progress, width=20) if running else "",
-                    f"{status.epoch}/{status.planned.config.train.epochs}" if status.epoch else "",
-                    f"{status.loss:.3f}" if status.loss is not None else "",
-                    f"{status.bleu:.1f}" if status.bleu is not None else "",
-                    format_seconds(left) if running and left is not None else "",
-                ]
-            )
-        machine = ("machine",) if self._show_hosts else ()
-        headings = ("run", *machine, "", "", "epoch", "loss", "BLEU", "left")
-        table = make_table(headings, rows, left=3 + len(machine))
-        table.width, table.caption = None, self._summarise(statuses)  # a live display crops long lines
-        return table
-
-    def _summarise(self, statuses: "Sequence[RunStatus]") -> str:
-        """Returns how many runs are finished, the time taken and an estimate of the time left."""
-        done = sum(
-            1.0 if status.state in ("finished", "failed") else status.progress * (status.phase == "training")
-            for status in statuses
-        )
-        if self._done_at_start is None:
-            self._done_at_start = done
-        done_since, seconds = done - self._done_at_start, time.monotonic() - self._start_time
-        finished = sum(status.state == "finished" for status in statuses)
-        text = f"{finished} of {len(statuses)} runs finished, {format_seconds(seconds)}"
-        if done_since > 0 and seconds > 5:
-            text += f", about {format_seconds(seconds * (len(statuses) - done) / done_since)} left"
-        return text

@@ -11,7 +11,6 @@ that. On a cluster, only the locks of the runs keep a worker from training a run
 """
 
 import hashlib
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -177,20 +176,8 @@ class RunStatus:
     host: str | None = None  # the machine on which it runs
     restarts: int = 0  # how often it was lost and submitted again without getting further
     furthest: float = 0.0  # the largest fraction of training that was done
-    training_since: float = 0.0  # when the first event of training came
-    first_progress: float = 0.0  # how much of it was done then
-
-    @property
-    def seconds_left(self) -> float | None:
-        """Seconds until training ends at the same speed; None if unknown."""
-        gained, spent = self.progress - self.first_progress, time.monotonic() - self.training_since
-        if self.phase != "training" or gained <= 0 or spent < 2:
-            return None
-        return spent * (1 - self.progress) / gained
 
     def update(self, event: Event) -> None:
-        if event.phase == "training" and self.phase != "training":
-            self.training_since, self.first_progress = time.monotonic(), event.progress
         if event.is_last:
             self.state, self.problem = event.phase, event.problem
         else:
