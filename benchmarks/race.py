@@ -125,7 +125,7 @@ def measure_bleu(translator: Translator, sources: list[list[int]], pairs: list[S
     """Translates sources, which are ids, and returns the BLEU against the targets of the pairs."""
     target = translator.tokenizers.target
     found = translator.decode(sources, translator.config.search)
-    texts = target.decode_batch(best[0].ids for best in found)
+    texts = [target.decode(best[0].ids) for best in found]
     return BleuScorer([pair.target for pair in pairs], lowercase=target.lowercase).score(texts)
 
 

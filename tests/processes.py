@@ -30,8 +30,8 @@ from tests.runs import CPU, Silent
 
 ROOT = Path(__file__).resolve().parents[1]
 MOMENTS = {
-    *(f"augenmerk.training.{name}" for name in ("loop", "progress", "engine", "distributed")),
-    *(f"augenmerk.run.{name}" for name in ("directory", "metadata", "records")),
+    *(f"augenmerk.training.{name}" for name in ("loop", "engine", "distributed")),
+    *(f"augenmerk.run.{name}" for name in ("directory", "records")),
     *("augenmerk.base.files", "augenmerk.base.arrays"),
 }
 PATIENCE = 240

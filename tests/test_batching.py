@@ -5,6 +5,7 @@ import subprocess
 import sys
 from itertools import chain, pairwise
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -28,9 +29,7 @@ plan_options = st.fixed_dictionaries(
         "shuffle": st.booleans(),
         "seed": st.integers(0, 2**70),
         "epoch": st.integers(0, 2**40),
-        "exact_source_length": st.booleans(),
         "round_to": st.integers(1, 9),
-        "max_positions": st.one_of(st.integers(1, 200), st.just(65_536)),
     }
 )
 
@@ -65,11 +64,12 @@ def rounded_up(length: int, multiple: int) -> int:
 def test_rows_are_the_sentences_padded_to_the_right(rows: list[Sentence], data: st.DataObject) -> None:
     indices = data.draw(st.lists(st.integers(0, len(rows) - 1), max_size=8))
     width = data.draw(st.integers(0, 14))
-    ids, lengths = TokenTable.of(rows).rows(np.array(indices, np.int64), width)
+    ids, mask, lengths = TokenTable.of(rows).rows(np.array(indices, np.int64), width)
     assert ids.dtype == np.int64
     assert ids.shape == (len(indices), width)
-    assert ids.tolist() == [(rows[i] + [PAD] * width)[:width] for i in indices]
-    assert lengths.tolist() == [len(rows[i]) for i in indices]
+    assert ids.tolist() == [([*rows[i], EOS] + [PAD] * width)[:width] for i in indices]
+    assert mask.tolist() == [[column <= len(rows[i]) for column in range(width)] for i in indices]
+    assert lengths.tolist() == [len(rows[i]) + 1 for i in indices]
 
 
 def test_a_table_keeps_four_bytes_per_id_and_reads_its_sentences_once() -> None:
@@ -151,21 +151,19 @@ def arrays_of(batch: Batch) -> dict[str, NDArray[Any]]:
 # --- plans
 
 
-@given(pairs_of_ids, plan_options)
+@given(pairs_of_ids, plan_options, st.one_of(st.integers(1, 200), st.just(65_536)))
 def test_a_plan_has_every_pair_once_in_the_smallest_shape_allowed(
-    pairs: list[Pair], options: dict[str, Any]
+    pairs: list[Pair], options: dict[str, Any], max_positions: int
 ) -> None:
-    plan = ParallelTokens.of(pairs).plan(**options)
+    with patch("augenmerk.text.batching.MAX_POSITIONS", max_positions):
+        plan = ParallelTokens.of(pairs).plan(**options)
     assert sorted(chain.from_iterable(members(plan))) == list(range(len(pairs)))
     for indices, source_width, target_width, _ in plan:
         source_lengths = {len(pairs[i][0]) + 1 for i in indices}
         target_lengths = {len(pairs[i][1]) + 1 for i in indices}
         assert 1 <= len(indices) <= options["batch_size"]
-        assert len(indices) == 1 or len(indices) * (source_width + target_width) <= options["max_positions"]
-        if options["exact_source_length"]:
-            assert source_lengths == {source_width}
-        else:
-            assert source_width == rounded_up(max(source_lengths), options["round_to"])
+        assert len(indices) == 1 or len(indices) * (source_width + target_width) <= max_positions
+        assert source_width == rounded_up(max(source_lengths), options["round_to"])
         assert target_width == rounded_up(max(target_lengths), options["round_to"])
 
 
@@ -185,13 +183,6 @@ def test_only_one_batch_is_not_full_and_chance_places_it() -> None:
         small = min(plan, key=lambda batch: len(batch.indices))
         longest_is_small.append(small.source_width == max(batch.source_width for batch in plan))
     assert not all(longest_is_small)
-
-
-def test_exact_source_length_leaves_at_most_one_small_batch_per_length() -> None:
-    data = corpus(2000)
-    plan = data.plan(32, exact_source_length=True)
-    small = [batch.source_width for batch in plan if len(batch.indices) < 32]
-    assert len(small) == len(set(small))
 
 
 def test_epochs_and_seeds_differ_in_batches_and_in_their_order() -> None:
@@ -224,7 +215,6 @@ def test_padding_is_a_small_share() -> None:
     ]
     assert padding_share(data, random) > 0.3
     assert padding_share(data, data.plan(64)) < 0.08
-    assert padding_share(data, data.plan(64, exact_source_length=True)) < 0.06
     assert padding_share(data, data.plan(64, shuffle=False)) < 0.04
 
 
@@ -278,12 +268,3 @@ def test_ids_that_are_not_words_are_refused(wrong: int) -> None:
         TokenTable.of([[5, 6], [], [7], [8, wrong], [9]])
     with pytest.raises(AugenmerkError, match=rf"Target sentence 1 \(counted from 0\) holds the id {wrong},"):
         ParallelTokens.of([([5], [6]), ([7], [wrong])])
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("batch_size", 0), ("round_to", 0), ("max_positions", 0), ("seed", -1), ("epoch", -1)]
-)
-def test_impossible_settings_are_refused(name: str, value: int) -> None:
-    settings: dict[str, Any] = {"batch_size": 4, name: value}
-    with pytest.raises(AugenmerkError, match=f"{name} is {value}, but must be at least"):
-        corpus(3).plan(**settings)

@@ -37,8 +37,8 @@ from augenmerk.model.gru import GRUTranslator
 from augenmerk.run.directory import RunDirectory
 from augenmerk.text.batching import ParallelTokens, encode_pairs
 from augenmerk.text.tokenizer import BOS, EOS, normalise
+from augenmerk.training.data import Validation
 from augenmerk.training.start import start
-from augenmerk.training.validation import Validation
 from augenmerk.translation import load, load_model
 from tests.command import fails_with_a_sentence, run_command, run_json
 from tests.runs import CPU, SharedRuns, tiny

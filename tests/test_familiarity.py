@@ -3,7 +3,9 @@
 import json
 import math
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +14,7 @@ from augenmerk.data import SentencePair, open_bitext
 from augenmerk.data import multi30k as multi30k_module
 from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.run.directory import RunDirectory
-from augenmerk.text.familiarity import RARE, SMOOTHING, Familiarity, learn
+from augenmerk.text.familiarity import RARE, SMOOTHING, Familiarity, learn_familiarity
 from augenmerk.text.tokenizer import UNK, Tokenizer, TokenizerPair
 from augenmerk.translation import load
 from tests.command import fails_with_a_sentence, run_command
@@ -40,6 +42,10 @@ def joint() -> Tokenizer:
 @pytest.fixture(scope="module")
 def familiarity(joint: Tokenizer) -> Familiarity:
     return Familiarity(joint, learn(joint, (pair.source for pair in pairs_of("train", 6000))))
+
+
+def learn(tokenizer: Tokenizer, texts: Iterable[str]) -> dict[str, Any] | None:
+    return learn_familiarity(tokenizer, tokenizer.encode_ids(list(texts)))
 
 
 def share(familiarity: Familiarity, tokenizer: Tokenizer, texts: list[str]) -> float:
@@ -134,7 +140,7 @@ def test_a_trained_run_keeps_what_it_counted(shared_runs: SharedRuns, tmp_path: 
     for damage, complaint in (
         ("{", "familiarity.json"),
         ('{"counts": [1]}', "familiarity.json"),
-        (json.dumps({**learnt, "per_word": "much"}), "familiarity.json is damaged"),
+        (json.dumps({**learnt, "per_word": "much"}), "familiarity.json: damaged"),
     ):
         file.write_text(damage)
         assert complaint in fails_with_a_sentence("translate", "--model", run.path, "Der Hund.")

@@ -9,8 +9,7 @@ import pytest
 
 from augenmerk.run.directory import RunDirectory
 from augenmerk.training.loggers import LoggerGroup, LoggerStartError, load_logger
-from augenmerk.training.loop import train
-from augenmerk.training.progress import Clock
+from augenmerk.training.loop import Clock, train
 from augenmerk.training.start import start
 from tests.command import fails_with_a_sentence, run_command
 from tests.runs import CPU, Silent, tiny

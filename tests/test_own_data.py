@@ -22,8 +22,7 @@ from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study.plan import read_study
 from augenmerk.training.loop import TrainingInterrupted, train
-from augenmerk.training.policy import describe_direction, fit_to_data
-from augenmerk.training.start import change_epochs, start
+from augenmerk.training.start import change_epochs, describe_direction, fit_to_data, start
 from tests.command import Answer, fails_with_a_sentence, run_command, run_json
 from tests.processes import Forker
 from tests.runs import CPU, SharedRuns, Silent, tiny
@@ -260,7 +259,7 @@ class TestMoreEpochs:
         Evaluator(RunDirectory.open(run.path), CPU)
 
     @pytest.mark.parametrize(
-        "function", ["augenmerk.run.metadata.write_object", "augenmerk.run.directory.replacing"]
+        "function", ["augenmerk.run.records.write_object", "augenmerk.run.directory.replacing"]
     )
     def test_killed_in_between_it_can_be_opened(
         self, shared_runs: SharedRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str

@@ -15,8 +15,7 @@ from augenmerk.run.directory import RunDirectory
 from augenmerk.study.plan import read_study
 from augenmerk.study.runner import fit_to_data as fit_study
 from augenmerk.training.loop import train
-from augenmerk.training.policy import configure_fine_tuning, fit_to_data
-from augenmerk.training.start import start
+from augenmerk.training.start import configure_fine_tuning, fit_to_data, start
 from tests.command import run_command
 from tests.runs import CPU, SharedRuns, Silent, tiny
 

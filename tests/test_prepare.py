@@ -33,8 +33,7 @@ from augenmerk.run.directory import RunDirectory
 from augenmerk.study import measure, runner
 from augenmerk.text.tokenizer import Tokenizer, TokenizerPair, split_pieces
 from augenmerk.training.engine import Engine
-from augenmerk.training.loop import TrainingInterrupted, train
-from augenmerk.training.progress import Clock, TrainingProgress
+from augenmerk.training.loop import Clock, TrainingInterrupted, TrainingProgress, train
 from augenmerk.training.start import start
 from tests.command import fails_with_a_sentence, run_command, run_json
 from tests.runs import CPU, Silent, tiny

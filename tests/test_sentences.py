@@ -4,11 +4,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from augenmerk.text.sentences import (
-    ABBREVIATIONS,
-    NO_ORDINALS,
-    STARTERS,
+from augenmerk.text.words import (
     is_small,
+    read_languages,
     replace_sentences,
     sentence_spans,
     split_sentences,
@@ -17,15 +15,19 @@ from tests.sentence_cases import CASES, read_case
 from tests.test_words import ODD
 
 MARKS = ODD + "....!?…。？！।؟;»«\n\r\u2028 \u00a0" + "AaÄČžΩωЖж狗1２IVX" + "z. B. Dr. am 3. Mai\n\n"
-languages = st.sampled_from([None, *ABBREVIATIONS])
+LANGUAGES = read_languages()["languages"]
+languages = st.sampled_from([None, *(code for code, entry in LANGUAGES.items() if "starters" in entry)])
 texts = st.one_of(st.text(st.characters(exclude_categories=())), st.text(st.sampled_from(MARKS), max_size=60))
 
 
 def test_there_are_enough_cases_in_enough_languages() -> None:
     assert len(CASES) >= 100
     assert len({language for language, _ in CASES}) >= 30
-    assert ABBREVIATIONS.keys() == STARTERS.keys()
-    assert not (NO_ORDINALS & {"de", "cs", "sk", "pl", "da", "no", "fi", "hu", "hr", "sr", "tr"})
+    assert all(("abbreviations" in entry) == ("starters" in entry) for entry in LANGUAGES.values())
+    assert all(
+        LANGUAGES[code].get("ordinals", True)
+        for code in {"de", "cs", "sk", "pl", "da", "no", "fi", "hu", "hr", "sr", "tr"}
+    )
 
 
 @pytest.mark.parametrize(("language", "case"), CASES)

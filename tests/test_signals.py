@@ -103,7 +103,7 @@ def test_training_that_is_interrupted_before_its_first_step_says_how_to_go_on(tm
     )
     code, lines = interrupt(signal.SIGTERM, "augenmerk.training.start:start", *arguments, cwd=tmp_path)
     assert (code, lines) == (143, ["augenmerk: Interrupted. Training had not started; nothing is lost."])
-    function = "augenmerk.training.loop:estimate_logits_bytes"
+    function = "augenmerk.base.process:limit_malloc_caching"
     code, lines = interrupt(signal.SIGTERM, function, *arguments, cwd=tmp_path)
     assert code == 143
     assert lines[-1] == "augenmerk: Interrupted. Continue with:  augenmerk train --resume --out new"

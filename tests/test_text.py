@@ -105,7 +105,7 @@ def test_known_words_come_back_as_a_person_writes_them(text: str) -> None:
 
 @pytest.mark.parametrize("tokenizer", [BPE, WORD])
 def test_the_training_sentences_come_back_exactly(tokenizer: Tokenizer) -> None:
-    assert tokenizer.decode_batch(tokenizer.encode_ids(SENTENCES)) == SENTENCES
+    assert [tokenizer.decode(ids) for ids in tokenizer.encode_ids(SENTENCES)] == SENTENCES
 
 
 @given(any_tokenizer, sentences)
@@ -373,7 +373,9 @@ def test_real_captions_survive_a_joint_vocabulary(multi30k_folder: Path) -> None
     tokenizers = TokenizerPair.train(pairs, TextConfig(vocabulary_size=4000))
     for language, tokenizer in (("de", tokenizers.source), ("en", tokenizers.target)):
         ids = tokenizer.encode_ids(captions[language])
-        assert tokenizer.decode_batch(ids) == [normalise(caption) for caption in captions[language]]
+        assert [tokenizer.decode(sentence) for sentence in ids] == [
+            normalise(caption) for caption in captions[language]
+        ]
         subwords_per_word = sum(map(len, ids)) / sum(
             len(split_words(caption)) for caption in captions[language]
         )

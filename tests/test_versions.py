@@ -11,7 +11,7 @@ from augenmerk import __version__
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.run.directory import RunDirectory
-from augenmerk.run.metadata import FORMAT, digest_of, warn_of_newer
+from augenmerk.run.records import FORMAT, digest_of, warn_once
 from augenmerk.training.loop import train
 from augenmerk.training.start import change_epochs, start
 from tests.command import COMMAND, fails_with_a_sentence
@@ -20,7 +20,7 @@ from tests.runs import CPU, SharedRuns, Silent, tiny
 
 @pytest.fixture(autouse=True)
 def _warn_again() -> None:
-    warn_of_newer.cache_clear()
+    warn_once.cache_clear()
 
 
 def pretend(run: Path, version: str, run_format: int = FORMAT, old: str = "", new: str = "") -> None:

@@ -18,18 +18,22 @@ from tokenizers import decoders, models, pre_tokenizers
 
 from augenmerk.base.config import TextConfig
 from augenmerk.run.bundled import BUNDLED_MODEL
-from augenmerk.text.sentences import (
-    ABBREVIATIONS,
+from augenmerk.text.tokenizer import SPECIAL_TOKENS, Tokenizer, TokenizerPair, normalise
+from augenmerk.text.words import (
+    COMBINING,
+    INVISIBLE,
     describe_rules,
+    detokenise,
     replace_sentences,
     sentence_spans,
     split_sentences,
+    split_words,
+    word_spans,
 )
-from augenmerk.text.tokenizer import SPECIAL_TOKENS, Tokenizer, TokenizerPair, normalise
-from augenmerk.text.words import COMBINING, INVISIBLE, detokenise, split_words, word_spans
 from augenmerk.web.bundle import describe_characters, describe_tokenizer
 from tests.browser import open_engine
 from tests.sentence_cases import CASES, read_case
+from tests.test_sentences import LANGUAGES as WITH_RULES
 from tests.test_sentences import MARKS, languages
 from tests.test_sentences import texts as sentence_texts
 from tests.test_text import BPE, LOWERCASE_BPE, LOWERCASE_WORD, PAIRS, SENTENCES, WORD, sentences
@@ -51,7 +55,7 @@ TOKENIZERS = {
 }
 any_name = pytest.mark.parametrize("name", TOKENIZERS)
 
-LANGUAGES = ["", *ABBREVIATIONS]
+LANGUAGES = ["", *(code for code, entry in WITH_RULES.items() if "starters" in entry)]
 ALL = "".join(map(chr, range(0x110000)))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from augenmerk.base.errors import shorten
-from augenmerk.text.languages import LANGUAGES
+from augenmerk.text.words import name_language
 
 if TYPE_CHECKING:
     from augenmerk.analysis.faithfulness import Faithfulness
@@ -31,7 +31,7 @@ MIN_SHOWN_WEIGHT = 0.05
 def describe_pattern(pattern: "Pattern") -> str:
     """Returns a sentence about a pattern, with the words that show it."""
     attention, measures = pattern.attention, pattern.measures
-    language = LANGUAGES.get(pattern.language, "source")
+    language = name_language(pattern.language) or "source"
     match pattern.kind:
         case "stuck":
             word = attention.source[int(attention.words[pattern.run[0]].argmax())]

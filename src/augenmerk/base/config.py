@@ -352,7 +352,7 @@ class RunConfig(Settings):
 
     @property
     def left_open(self) -> set[str]:
-        """The settings that only a preset decided: `augenmerk.training.policy` fits them to the data."""
+        """The settings that only a preset decided: `augenmerk.training.start` fits them to the data."""
         settings = self.flatten()
         return {key for key, value in self._left_open.items() if settings[key] == value}
 

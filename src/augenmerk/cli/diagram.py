@@ -178,7 +178,7 @@ def diagram(given: DiagramOptions = GROUP, pictures: Pictures = GROUP) -> None:
 
 def _choose_sentences(given: DiagramOptions, first: "Translator") -> list[tuple[int | None, str, str | None]]:
     """Returns the index, the source and the reference of the sentences of a text, or of a split."""
-    from augenmerk.text.sentences import split_sentences
+    from augenmerk.text.words import split_sentences
 
     if given.split is None:
         return [(None, sentence, None) for sentence in split_sentences(given.text or "", first.language)]

@@ -215,7 +215,7 @@ class RunOptions(Group):
         from augenmerk.base.device import choose_translating_device
         from augenmerk.data import SentencePair
         from augenmerk.run.directory import RunDirectory
-        from augenmerk.text.sentences import split_sentences
+        from augenmerk.text.words import split_sentences
         from augenmerk.translation import load
 
         if self.reference and self.beam is not None:
@@ -321,7 +321,7 @@ def warn_of_translations(translations: "Sequence[Translation]") -> None:
 
 def warn_of_several_sentences(text: str, name: str, language: str | None) -> None:
     """Prints a warning if a text that is taken as one sentence has several."""
-    from augenmerk.text.sentences import split_sentences
+    from augenmerk.text.words import split_sentences
 
     if (count := len(split_sentences(text, language))) > 1:
         warn(

@@ -341,7 +341,7 @@ class TrainingDisplay:
         self._bar.stop()
 
     def begin(self, data: Mapping[str, Any]) -> None:
-        from augenmerk.training.policy import count_steps
+        from augenmerk.training.start import count_steps
 
         err().print(describe_training_data(data), markup=False)
         steps, warmup = count_steps(self._settings, data["training_pairs"]), self._settings.warmup

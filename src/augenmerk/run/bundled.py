@@ -17,17 +17,16 @@ def copy_bundled_model(folder: Path) -> RunDirectory:
     A copy that is already there is opened as it is.
     """
     path = folder / BUNDLED_MODEL.name
-    if not path.exists():
-        new = temp_path(path.resolve())
-        try:
+    new = temp_path(path.resolve())
+    try:
+        if not path.exists():
             shutil.copytree(BUNDLED_MODEL, new)
             new.rename(path)
-        except OSError as error:
-            shutil.rmtree(new, ignore_errors=True)
-            if not path.exists():  # unless another process was faster
-                raise AugenmerkError(
-                    f"{path}: the bundled model cannot be copied there ({error_reason(error)})."
-                ) from None
+    except OSError as error:
+        if not path.exists():  # else another process was faster
+            raise AugenmerkError(f"{path}: cannot be created ({error_reason(error)}).") from None
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
     run = RunDirectory.open(path)
     if run.model_digest != digest_file(BUNDLED_MODEL / MODEL):
         raise AugenmerkError(f"{path} is not the bundled model but another run; move it away.")

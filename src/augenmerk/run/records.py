@@ -1,20 +1,85 @@
-"""The JSON files of a run: what was measured, and what it learnt from."""
+"""The JSON files of a run: which version wrote it, what it learnt from, and what was measured."""
 
+import hashlib
 import json
+import logging
 import math
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from augenmerk.base.files import atomic_write, explain_read_errors, parse_object, read_object, read_text
+from augenmerk import __version__
+from augenmerk.base.config import RunConfig
+from augenmerk.base.files import (
+    atomic_write,
+    check_format,
+    explain_read_errors,
+    parse_object,
+    read_object,
+    read_text,
+    write_object,
+)
 from augenmerk.text.pairs import PairsSum
 
+FORMAT = 1
+"""The format of run directories. It grows when earlier versions could no longer read them."""
 METRICS, RESULT, SCORES, OTHER_SCORES = "metrics.jsonl", "result.json", "scores.json", "other_scores.json"
-_FAMILIARITY, _DATA = "familiarity.json", "data.json"
+_METADATA, FAMILIARITY, _DATA = "run.json", "familiarity.json", "data.json"
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """What run.json records; runs of 0.1.0 have none and are not checked."""
+
+    settings: tuple[str, ...] = ()
+    """The SHA-256 of config.toml, of each version of it that the run has had: weights name theirs."""
+    code: Mapping[str, str] = field(default_factory=dict)
+    """The SHA-256 of the run's copy of a custom mechanism's file, by its name."""
+    version: str = ""
+    """The version of augenmerk that wrote this."""
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """Reads it; raises AugenmerkError if it is damaged or only another version can read the run."""
+        path = folder / _METADATA
+        if not path.exists():
+            return cls()
+        tree = read_object(path)
+        with explain_read_errors(path):
+            metadata, found = (
+                cls(tuple(tree["settings"]), dict(tree["code"]), str(tree["version"])),
+                tree["format"],
+            )
+        check_format(folder, found, FORMAT, metadata.version)
+        return metadata
+
+    def knowing(self, *digests: str) -> Self:
+        """Returns this with further digests of settings, unless there are none because nothing is checked."""
+        known = dict.fromkeys((*self.settings, *digests)) if self.settings else ()
+        return replace(self, settings=tuple(known))
+
+    def write(self, folder: Path) -> None:
+        tree = {**asdict(self), "version": __version__, "format": FORMAT}
+        write_object(folder / _METADATA, tree, indent=2)
+
+    def describe_newer(self, folder: Path) -> str:
+        """Returns the beginning of a sentence if a newer version wrote the run, otherwise nothing."""
+        if _numbers(self.version) <= _numbers(__version__):
+            return ""
+        written = f"{folder} was written by augenmerk {self.version}"
+        return f"{written}, which is newer than this version, {__version__}"
+
+
+def _numbers(version: str) -> list[int]:
+    """Returns the numbers of a version, such as [0, 1, 0]."""
+    return [int(number[:9]) for number in re.findall(r"\d+", version)[:3]]
 
 
 class RunRecords:
-    """Reads and writes them. Numbers that JSON does not have (NaN) become null."""
+    """Reads and writes what was measured. Numbers that JSON does not have (NaN) become null."""
 
     path: Path
     read_only = False
@@ -24,9 +89,18 @@ class RunRecords:
     def finished(self) -> bool:
         return (self.path / RESULT).exists()
 
+    @property
+    def result(self) -> dict[str, Any] | None:
+        """The summary; None if the run is not finished."""
+        return self._read(RESULT)
+
+    def finish(self, result: Mapping[str, Any]) -> None:
+        """Writes the summary, which makes the run a finished one."""
+        self._write(RESULT, _strict_json(result, indent=2))
+
     def write_metrics(self, history: Sequence[Mapping[str, Any]]) -> None:
-        """Writes the metrics of all epochs so far. Numbers that JSON does not have (NaN) become null."""
-        self._write(METRICS, "".join(_strict_json(epoch) + "\n" for epoch in history))
+        """Writes the metrics of all epochs so far."""
+        self._write(METRICS, *map(_strict_json, history))
 
     def read_metrics(self) -> list[dict[str, Any]]:
         path, metrics = self.path / METRICS, []
@@ -36,19 +110,9 @@ class RunRecords:
                     metrics += [parse_object(line)] if line else []
         return metrics
 
-    def finish(self, result: Mapping[str, Any]) -> None:
-        """Writes the summary, which makes the run a finished one."""
-        self._write(RESULT, _strict_json(result, indent=2) + "\n")
-
-    @property
-    def result(self) -> dict[str, Any] | None:
-        """The summary; None if the run is not finished."""
-        return self._read(RESULT)
-
     def write_data(self, sums: Mapping[str, PairsSum]) -> None:
         """Writes what the pairs of each split are that the run has used."""
-        tree = {split: each._asdict() for split, each in sums.items()}
-        self._write(_DATA, _strict_json(tree, indent=2) + "\n")
+        self._write(_DATA, _strict_json({split: each._asdict() for split, each in sums.items()}, indent=2))
 
     def read_data(self) -> dict[str, PairsSum]:
         """Reads what `write_data` wrote."""
@@ -57,43 +121,64 @@ class RunRecords:
             return {split: PairsSum(int(each["pairs"]), str(each["sha256"])) for split, each in found.items()}
 
     def write_familiarity(self, learnt: Mapping[str, Any]) -> None:
-        """Writes what `augenmerk.text.familiarity.learn` returned."""
-        self._write(_FAMILIARITY, _strict_json(learnt) + "\n")
+        """Writes what `learn_familiarity` returned."""
+        self._write(FAMILIARITY, _strict_json(learnt))
 
     def read_familiarity(self) -> dict[str, Any] | None:
         """Reads what `write_familiarity` wrote; None for a run that has none."""
-        return self._read(_FAMILIARITY)
+        return self._read(FAMILIARITY)
 
     def write_scores(self, scores: Sequence[Mapping[str, Any]], *, other: bool = False) -> None:
         """Writes all scores. To change some of them, read and write inside of `scoring`."""
-        self._write(OTHER_SCORES if other else SCORES, _strict_json(scores, indent=2) + "\n")
+        self._write(OTHER_SCORES if other else SCORES, _strict_json(scores, indent=2))
 
     def read_scores(self, *, other: bool = False) -> list[dict[str, Any]]:
-        """Reads the scores of the run alone, or its `other` scores (see `directory.py`)."""
+        """Reads the scores of the run alone, or its `other` scores (see above)."""
         path = self.path / (OTHER_SCORES if other else SCORES)
-        if not path.exists():
-            return []
         with explain_read_errors(path):
-            return [dict(entry) for entry in json.loads(read_text(path))]
+            return [dict(entry) for entry in json.loads(read_text(path))] if path.exists() else []
 
     def _read(self, name: str) -> dict[str, Any] | None:
         path = self.path / name
         return read_object(path) if path.exists() else None
 
-    def _write(self, name: str, content: str) -> None:
-        if self.read_only:
-            return
-        # Half a surrogate pair, as in a folder's name that is not UTF-8, is written as a JSON escape.
-        atomic_write(self.path / name, [content.encode("utf-8", "backslashreplace")])
+    def _write(self, name: str, *lines: str) -> None:
+        if not self.read_only:
+            # Half a surrogate pair, as in a folder's name that is not UTF-8, is written as a JSON escape.
+            atomic_write(
+                self.path / name, [f"{line}\n".encode("utf-8", "backslashreplace") for line in lines]
+            )
 
 
-def _strict_json(value: object, indent: int | None = None) -> str:
-    return json.dumps(without_nan(value), indent=indent, ensure_ascii=False, allow_nan=False)
+def describe_run(config: RunConfig) -> dict[str, Any]:
+    """Returns what lists of models and runs show of a run, as data for JSON."""
+    source, target = config.data.languages
+    return {
+        "source_language": source,
+        "target_language": target,
+        "architecture": config.model.architecture,
+        "attention": config.model.attention,
+        "beam": config.search.beam,
+    }
+
+
+def digest_of(content: str | bytes) -> str:
+    return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
+
+
+@cache
+def warn_once(message: str) -> None:
+    logging.getLogger(__name__).warning(message)
 
 
 def without_nan(value: object) -> object:
+    """Returns data with null in place of numbers that JSON does not have."""
     if isinstance(value, Mapping):
         return {key: without_nan(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [without_nan(inner) for inner in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _strict_json(value: object, indent: int | None = None) -> str:
+    return json.dumps(without_nan(value), indent=indent, ensure_ascii=False, allow_nan=False)

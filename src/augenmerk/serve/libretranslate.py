@@ -21,19 +21,9 @@ from augenmerk.serve.endpoint import (
     to_list,
 )
 from augenmerk.serve.guard import find_key
+from augenmerk.text.words import name_language
 
 AUTO = "auto"
-LANGUAGES = dict(
-    pair.split(":")
-    for pair in (
-        "ar:Arabic bg:Bulgarian cs:Czech da:Danish de:German el:Greek en:English es:Spanish et:Estonian "
-        "fa:Persian fi:Finnish fr:French he:Hebrew hi:Hindi hr:Croatian hu:Hungarian id:Indonesian "
-        "it:Italian ja:Japanese ko:Korean lt:Lithuanian lv:Latvian nb:Norwegian nl:Dutch pl:Polish "
-        "pt:Portuguese ro:Romanian ru:Russian sk:Slovak sl:Slovenian sv:Swedish th:Thai tr:Turkish "
-        "uk:Ukrainian ur:Urdu vi:Vietnamese zh:Chinese"
-    ).split()
-)
-"""Names of languages; others are called by their codes."""
 
 
 class LibreTranslateBody(RequestBody):
@@ -167,7 +157,7 @@ def show_settings(request: Request) -> dict[str, Any]:
 
 
 def _name_language(code: str) -> dict[str, str]:
-    return {"code": code, "name": LANGUAGES.get(code, code)}
+    return {"code": code, "name": name_language(code) or code}
 
 
 def _describe_detected(language: str | None, *, is_familiar: bool) -> dict[str, Any]:

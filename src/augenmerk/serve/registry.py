@@ -16,8 +16,8 @@ from typing import Any, Generic, TypeVar
 from augenmerk.base.device import CPU
 from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.run.bundled import BUNDLED_MODEL
-from augenmerk.run.description import describe_run
 from augenmerk.run.directory import MODEL, RunDirectory
+from augenmerk.run.records import describe_run
 from augenmerk.serve.limits import ServiceError
 from augenmerk.translation import Translator
 

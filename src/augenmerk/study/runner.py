@@ -36,7 +36,7 @@ from augenmerk.study.measure import MeasuredRun, describe_split, describe_sum
 from augenmerk.study.plan import PlannedRun, Study, save_plan
 from augenmerk.study.result import MARK, StudyResult, describe_other_data
 from augenmerk.study.worker import Event, Job
-from augenmerk.training import policy
+from augenmerk.training import start
 
 if TYPE_CHECKING:
     from augenmerk.study.ray import RayCluster
@@ -245,8 +245,8 @@ def run_study(
 
 def fit_to_data(study: Study) -> Study:
     """Returns the study with what its preset left open fitted to the data, as `train.start` would do it."""
-    count = cache(policy.count_training_pairs)
-    runs = (replace(run, config=policy.fit_to_data(run.config, count)) for run in study.runs)
+    count = cache(start.count_training_pairs)
+    runs = (replace(run, config=start.fit_to_data(run.config, count)) for run in study.runs)
     return replace(study, runs=tuple(runs))
 
 

@@ -9,7 +9,7 @@ All arrays are numpy's until `to` moves them to a device; then they are tensors 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -58,7 +58,7 @@ class Batch:
 
 
 _ARRAYS = ("src", "src_mask", "src_lengths", "tgt_in", "tgt_out", "tgt_mask", "indices")
-"""The parts of a batch that are arrays."""
+"""The fields of a batch that are arrays."""
 
 
 class PlannedBatch(NamedTuple):
@@ -80,12 +80,10 @@ class TokenTable:
     lengths: Integers  # stays on the host, where epochs are planned
 
     @classmethod
-    def of(cls, sentences: Iterable[Sequence[int]]) -> Self:
+    def of(cls, sentences: Iterable[Sequence[int]]) -> "TokenTable":
         """Builds a table from sentences, which are ids without BOS and EOS, in four bytes per id."""
-        growing = _GrowingTable()
-        for sentence in sentences:
-            growing.append(sentence)
-        return cls(*growing.finish("Sentence"))
+        [table] = _make_tables(((sentence,) for sentence in sentences), ["Sentence"])
+        return table
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -94,47 +92,38 @@ class TokenTable:
         """Returns the table as tensors of torch on a device."""
         return replace(self, flat=to_device(self.flat, device), bounds=to_device(self.bounds, device))
 
-    def rows(self, indices: Array, width: int) -> tuple[Array, Array]:
-        """Returns the first `width` ids of some sentences, padded to (B, width), and their lengths (B)."""
+    def rows(self, indices: Array, width: int) -> tuple[Array, Array, Array]:
+        """Returns sentences with EOS, padded to (B, width), their mask, and their lengths with EOS (B)."""
         xp = namespace(indices)
         starts = self.bounds[indices]
         lengths = self.bounds[indices + 1] - starts
         columns = xp.arange(width, device=indices.device)
-        inside = columns < lengths[:, None]
-        places = xp.where(inside, starts[:, None] + columns, len(self.flat) - 1)
-        return xp.asarray(self.flat[places], dtype=xp.int64), lengths
-
-    def rows_with_eos(self, indices: Array, width: int) -> tuple[Array, Array, Array]:
-        """Returns sentences with EOS, padded to (B, width), their mask, and their lengths with EOS (B)."""
-        xp = namespace(indices)
-        ids, lengths = self.rows(indices, width)
-        columns = xp.arange(width, device=indices.device)
+        positions = xp.where(columns < lengths[:, None], starts[:, None] + columns, len(self.flat) - 1)
+        ids = xp.asarray(self.flat[positions], dtype=xp.int64)
         ids = xp.where(columns == lengths[:, None], EOS, ids)
         return ids, columns <= lengths[:, None], lengths + 1
 
 
-class _GrowingTable:
-    """A table that grows while sentences are read, without lists of lists."""
-
-    def __init__(self) -> None:
-        self._flat = array("i")
-        self._bounds = array("q", [0])
-
-    def append(self, sentence: Sequence[int]) -> None:
-        self._flat.extend(sentence)
-        self._bounds.append(len(self._flat))
-
-    def finish(self, kind: str) -> tuple[NDArray[np.int32], Integers, Integers]:
-        self._flat.append(PAD)
-        flat, bounds = np.frombuffer(self._flat, np.int32), np.frombuffer(self._bounds, np.int64)
+def _make_tables(rows: Iterable[Sequence[Sequence[int]]], kinds: Sequence[str]) -> list[TokenTable]:
+    """Builds a table of each column of rows of sentences, without lists of lists."""
+    flats, bounds = [array("i") for _ in kinds], [array("q", [0]) for _ in kinds]
+    for row in rows:
+        for flat, bound, sentence in zip(flats, bounds, row, strict=True):
+            flat.extend(sentence)
+            bound.append(len(flat))
+    tables = []
+    for kind, flat, bound in zip(kinds, flats, bounds, strict=True):
+        flat.append(PAD)
+        ids, ends = np.frombuffer(flat, np.int32), np.frombuffer(bound, np.int64)
         # BOS and EOS are refused too, because a caller who adds them would have them twice.
-        if (misplaced := np.flatnonzero(flat[:-1] < UNK)).size:
-            sentence = np.searchsorted(bounds, misplaced[0], side="right") - 1
+        if (misplaced := np.flatnonzero(ids[:-1] < UNK)).size:
+            sentence_number = np.searchsorted(ends, misplaced[0], side="right") - 1
             raise AugenmerkError(
-                f"{kind} {sentence} (counted from 0) holds the id {flat[misplaced[0]]}, but words have "
+                f"{kind} {sentence_number} (counted from 0) holds the id {ids[misplaced[0]]}, but words have "
                 f"ids from {UNK} on: padding, BOS and EOS are added when batches are made."
             )
-        return flat, bounds, np.diff(bounds)
+        tables.append(TokenTable(ids, ends, np.diff(ends)))
+    return tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,13 +148,7 @@ class ParallelTokens:
     @classmethod
     def of(cls, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]) -> Self:
         """Builds both tables from pairs of sentences, which are ids without BOS and EOS."""
-        source, target = _GrowingTable(), _GrowingTable()
-        for source_ids, target_ids in pairs:
-            source.append(source_ids)
-            target.append(target_ids)
-        return cls(
-            TokenTable(*source.finish("Source sentence")), TokenTable(*target.finish("Target sentence"))
-        )
+        return cls(*_make_tables(pairs, ["Source sentence", "Target sentence"]))
 
     def __len__(self) -> int:
         return len(self.source)
@@ -182,90 +165,60 @@ class ParallelTokens:
         seed: int = 0,
         epoch: int = 0,
         window: int = 0,
-        exact_source_length: bool = False,
         round_to: int = 1,
-        max_positions: int = MAX_POSITIONS,
     ) -> list[PlannedBatch]:
         """Plans an epoch: every pair is in exactly one batch, together with pairs of similar lengths.
 
         shuffle: batches and their order are random, as a function of (seed, epoch, window) alone; otherwise
             sorted by length, for evaluation.
         window: which part of the epoch these pairs are, if it is divided (see `augenmerk.data.corpus`).
-        exact_source_length: all sources in a batch have the same length. Then the last batch of each length
-            is not full.
-        round_to: widths are multiples of this, so that there are few shapes; but not the source width with
-            `exact_source_length`, which has no source padding.
-        max_positions: a batch has fewer than `batch_size` pairs if B·(S + T) would exceed this; a pair that
-            exceeds it alone is a batch by itself.
+        round_to: widths are multiples of this, so that there are few shapes.
+
+        A batch has fewer than `batch_size` pairs if B·(S + T) would exceed `MAX_POSITIONS`; a pair that
+        exceeds it alone has its own batch.
         """
-        for name, value, least in (
-            ("batch_size", batch_size, 1),
-            ("round_to", round_to, 1),
-            ("max_positions", max_positions, 1),
-            ("seed", seed, 0),
-            ("epoch", epoch, 0),
-            ("window", window, 0),
-        ):
-            if value < least:
-                raise AugenmerkError(f"{name} is {value}, but must be at least {least}.")
-        source = _round_up(self.source.lengths + 1, 1 if exact_source_length else round_to)
-        target = _round_up(self.target.lengths + 1, round_to)
+        source, target = (_round_up(side.lengths + 1, round_to) for side in (self.source, self.target))
         key = (epoch, window) if window else (epoch,)
         rng = np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key)) if shuffle else None
+        order = _length_order(source, target, rng)
+        parts = _cut(source[order], target[order], batch_size, rng)
+        batches = [self.planned(order[part], round_to) for part in parts]
+        if rng is None:
+            return batches
+        # numpy promises that raw bits never change between versions, but not so for `Generator.permutation`.
+        return [batches[i] for i in np.argsort(rng.random_raw(len(batches)), kind="stable")]
 
-        order = _length_order(source, target, exact_source_length, rng)
-        source, target = source[order], target[order]
-        changes = (np.flatnonzero(np.diff(source)) + 1).tolist() if exact_source_length else []
-        batches = [
-            self.planned(order[part], 1 if exact_source_length else round_to, round_to)
-            for section in pairwise([0, *changes, len(order)])
-            for part in _cut(source, target, section, batch_size, max_positions, rng)
-        ]
-        return batches if rng is None else [batches[i] for i in _permutation(len(batches), rng)]
-
-    def planned(self, indices: Integers, round_source: int = 1, round_target: int = 1) -> PlannedBatch:
+    def planned(self, indices: Integers, round_to: int = 1) -> PlannedBatch:
         """Plans a batch of the given pairs, as wide as the longest."""
         source, target = self.source.lengths[indices] + 1, self.target.lengths[indices] + 1
-        return PlannedBatch(
-            indices,
-            _round_up(int(source.max()), round_source),
-            _round_up(int(target.max()), round_target),
-            int(target.sum()),
-        )
+        source_width, target_width = (_round_up(int(side.max()), round_to) for side in (source, target))
+        return PlannedBatch(indices, source_width, target_width, int(target.sum()))
 
     def batches(self, plan: Sequence[PlannedBatch]) -> Iterator[Batch]:
         """Yields the planned batches, on the device of the data."""
-        for planned, indices in self.with_indices(plan):
-            yield self.collate(planned, indices)
-
-    def with_indices(self, plan: Sequence[PlannedBatch]) -> Iterator[tuple[PlannedBatch, Array]]:
-        """Yields the planned batches, each with its indices on the device of the data."""
         if not plan:
             return
         # One transfer for the whole plan, so that on a GPU a batch costs the host only kernel launches.
         order = np.concat([planned.indices for planned in plan])
-        order = namespace(self.source.flat).asarray(order, device=self.source.flat.device)
+        xp = namespace(self.source.flat)
+        order = xp.asarray(order, device=self.source.flat.device)
         stop = 0
         for planned in plan:
             start, stop = stop, stop + len(planned.indices)
-            yield planned, order[start:stop]
-
-    def collate(self, planned: PlannedBatch, indices: Array) -> Batch:
-        """Returns a planned batch, given its indices on the device of the data."""
-        src, src_mask, src_lengths = self.source.rows_with_eos(indices, planned.source_width)
-        tgt_out, tgt_mask, _ = self.target.rows_with_eos(indices, planned.target_width)
-        xp = namespace(tgt_out)
-        shifted = xp.concat([xp.full_like(tgt_out[:, :1], BOS), tgt_out[:, :-1]], 1)
-        return Batch(
-            src=src,
-            src_mask=src_mask,
-            src_lengths=src_lengths,
-            tgt_in=xp.where(tgt_mask, shifted, PAD),  # removes the EOS of shorter targets
-            tgt_out=tgt_out,
-            tgt_mask=tgt_mask,
-            indices=indices,
-            target_tokens=planned.target_tokens,
-        )
+            indices = order[start:stop]
+            src, src_mask, src_lengths = self.source.rows(indices, planned.source_width)
+            tgt_out, tgt_mask, _ = self.target.rows(indices, planned.target_width)
+            shifted = xp.concat([xp.full_like(tgt_out[:, :1], BOS), tgt_out[:, :-1]], 1)
+            yield Batch(
+                src=src,
+                src_mask=src_mask,
+                src_lengths=src_lengths,
+                tgt_in=xp.where(tgt_mask, shifted, PAD),  # removes the EOS of shorter targets
+                tgt_out=tgt_out,
+                tgt_mask=tgt_mask,
+                indices=indices,
+                target_tokens=planned.target_tokens,
+            )
 
 
 _Length = TypeVar("_Length", int, Integers)
@@ -275,52 +228,35 @@ def _round_up(lengths: _Length, multiple: int) -> _Length:
     return -(-lengths // multiple) * multiple
 
 
-def _length_order(
-    source: Integers, target: Integers, exact_source_length: bool, rng: "np.random.PCG64 | None"
-) -> Integers:
+def _length_order(source: Integers, target: Integers, rng: "np.random.PCG64 | None") -> Integers:
     """Sorts all pairs by source bucket, then by target bucket, then at random.
 
     Target lengths rise in one source bucket and fall in the next, so that a batch across two buckets does not
     combine the longest targets with the shortest.
     """
     bucket_width = 1 if rng is None else BUCKET_WIDTH
-    source_bucket = source if exact_source_length else -(-source // bucket_width)
-    target_bucket = -(-target // bucket_width)
+    source_bucket, target_bucket = -(-source // bucket_width), -(-target // bucket_width)
     serpentine_bucket = np.where(source_bucket % 2 == 1, -target_bucket, target_bucket)
     last_key = np.arange(len(source)) if rng is None else rng.random_raw(len(source))
     return np.lexsort((last_key, serpentine_bucket, source_bucket))
 
 
 def _cut(
-    source: Integers,
-    target: Integers,
-    section: tuple[int, int],
-    batch_size: int,
-    max_positions: int,
-    rng: "np.random.PCG64 | None",
+    source: Integers, target: Integers, batch_size: int, rng: "np.random.PCG64 | None"
 ) -> Iterator[slice]:
-    """Yields consecutive slices of a section, limited by `batch_size` and `max_positions`."""
-    start, end = section
-    full, rest = divmod(end - start, batch_size)
-    # The batch that is not full has a random place; otherwise it would always have the longest sentences.
-    place_of_rest = full if rng is None else int(rng.random_raw()) % (full + 1)
-    number = 0
-    while start < end:
-        size = rest if rest and number == place_of_rest else batch_size
-        stop = min(start + size, end)
-        widths = np.maximum.accumulate(source[start:stop]) + np.maximum.accumulate(target[start:stop])
+    """Yields consecutive slices of the pairs, limited by `batch_size` and `MAX_POSITIONS`."""
+    full, rest = divmod(len(source), batch_size)
+    # The batch that is not full has a random number; otherwise it would always have the longest sentences.
+    number_of_rest = full if rng is None else int(rng.random_raw()) % (full + 1)
+    start = number = 0
+    while start < len(source):
+        size = rest if rest and number == number_of_rest else batch_size
+        part = slice(start, start + size)
+        widths = np.maximum.accumulate(source[part]) + np.maximum.accumulate(target[part])
         positions = widths * np.arange(1, len(widths) + 1)
-        stop = start + max(1, int(np.searchsorted(positions, max_positions, side="right")))
+        stop = start + max(1, int(np.searchsorted(positions, MAX_POSITIONS, side="right")))
         yield slice(start, stop)
         start, number = stop, number + 1
-
-
-def _permutation(count: int, rng: "np.random.PCG64") -> Integers:
-    """Returns a random permutation made from raw bits.
-
-    numpy promises that these never change between versions, but not so for `Generator.permutation`.
-    """
-    return np.argsort(rng.random_raw(count), kind="stable")
 
 
 CHUNK = 10_000

@@ -42,14 +42,13 @@ class SentencePair:
 
     def describe_bad_link(self) -> str | None:
         """Returns a description of the first link that points past the end of a sentence, or None."""
-        if self.alignment:
-            source_length, target_length = len(split_words(self.source)), len(split_words(self.target))
-            for i, j in self.alignment:
-                if not (0 <= i < source_length and 0 <= j < target_length):
-                    return (
-                        f"the link {i}-{j} points outside the sentences, which have {source_length} and "
-                        f"{target_length} words (counted from 0, punctuation split off)"
-                    )
+        lengths = (len(split_words(self.source)), len(split_words(self.target))) if self.alignment else (0, 0)
+        for i, j in self.alignment or ():
+            if not (0 <= i < lengths[0] and 0 <= j < lengths[1]):
+                return (
+                    f"the link {i}-{j} points outside the sentences, which have {lengths[0]} and "
+                    f"{lengths[1]} words (counted from 0, punctuation split off)"
+                )
         return None
 
 
@@ -96,11 +95,10 @@ class PairsSum(NamedTuple):
 class WatchedPairs:
     """A split whose pairs are counted and hashed as they are read.
 
-    Raises AugenmerkError if they are not the same when they are read again.
+    Raises AugenmerkError, with its name, if they are not the same when they are read again.
     """
 
     def __init__(self, pairs: Iterable[SentencePair], name: str) -> None:
-        """The name is for the error: whose split it is, and which."""
         self._pairs = pairs
         self._name = name
         self.sum: PairsSum | None = None
@@ -118,6 +116,14 @@ class WatchedPairs:
                 f"{self._name} changed while it was in use; put the files back as they were, and continue."
             )
         self.sum = found
+
+
+def sum_pairs(pairs: Iterable[SentencePair]) -> PairsSum:
+    """Counts and hashes pairs."""
+    watched = WatchedPairs(pairs, "")
+    deque(watched, maxlen=0)
+    assert watched.sum is not None
+    return watched.sum
 
 
 @dataclass(frozen=True)
@@ -174,15 +180,7 @@ class Bitext:
         return f"Split '{split}' of {self.name}" + (f" ({files})" if files not in ("", self.name) else "")
 
 
-def sum_pairs(pairs: Iterable[SentencePair]) -> PairsSum:
-    """Counts and hashes pairs."""
-    watched = WatchedPairs(pairs, "")
-    deque(watched, maxlen=0)
-    assert watched.sum is not None
-    return watched.sum
-
-
-def hold_out(pairs: Iterable[SentencePair], place: Path) -> dict[str, Iterable[SentencePair]]:
+def hold_out(pairs: Iterable[SentencePair], path: Path) -> dict[str, Iterable[SentencePair]]:
     """Divides pairs that come without splits into train, val and test, by a hash of the source sentence.
 
     The twentieth of the sources with the lowest hashes (at most 1000 sentences) is val, the next as many
@@ -191,9 +189,9 @@ def hold_out(pairs: Iterable[SentencePair], place: Path) -> dict[str, Iterable[S
     from one split to another, and two numbers describe the splits, however long the file is.
 
     Finding these two numbers takes one pass over the pairs, made when a split is first used. It raises
-    AugenmerkError, which names `place`, if there are fewer than 3 different sources.
+    AugenmerkError, which names `path`, if there are fewer than 3 different sources.
     """
-    find_bounds = cache(partial(_find_bounds, pairs, place))
+    find_bounds = cache(partial(_find_bounds, pairs, path))
 
     def read(split: str) -> Iterator[SentencePair]:
         last_val, last_test = find_bounds()
@@ -205,22 +203,21 @@ def hold_out(pairs: Iterable[SentencePair], place: Path) -> dict[str, Iterable[S
     return {name: LazySplit(partial(read, name)) for name in ("train", "val", "test")}
 
 
-def _find_bounds(pairs: Iterable[SentencePair], place: Path) -> tuple[int, int]:
+def _find_bounds(pairs: Iterable[SentencePair], path: Path) -> tuple[int, int]:
     """Returns the highest hash in val, and the highest in test."""
     # Once this many distinct sentences were seen, the number that is held out no longer grows.
     enough = _ONE_IN * _MAX_HELD_OUT
     lowest: set[int] = set()
     bound = 2**64
     for pair in pairs:
-        value = _hash(pair.source)
-        if value < bound:
+        if (value := _hash(pair.source)) < bound:
             lowest.add(value)
             if len(lowest) == 2 * enough:
                 lowest = set(sorted(lowest)[:enough])
                 bound = max(lowest)
     if len(lowest) < 3:
         raise AugenmerkError(
-            f"{place}: too little to divide into train, val and test; "
+            f"{path}: too little to divide into train, val and test; "
             f"expected at least 3 different source sentences, but found {len(lowest)}."
         )
     held_out = min(_MAX_HELD_OUT, max(1, len(lowest) // _ONE_IN))

@@ -1,12 +1,17 @@
 """Sentences to ids and back: whole words, or subwords by byte-pair encoding.
 
-`augenmerk.text.words` alone decides what a word is, for both units: a text is first normalised and split into
-words here, and the tokenizers library sees one word at a time. So a subword never spans two words, every id
-belongs to a word of the original sentence, and a text that happens to contain `<pad>` is only text.
+`augenmerk.text.words` alone decides what a word is: a text is first normalised and split into words here, and
+the tokenizers library sees one word at a time. So a subword never spans two words, every id belongs to a word
+of the original sentence, and a text that happens to contain `<pad>` is only text.
+
+`SubwordSampler` adds BPE-dropout: random segmentations of the same text for training.
 """
 
+import hashlib
+import heapq
 import json
 import os
+import random
 import re
 import unicodedata
 from bisect import bisect_left
@@ -26,7 +31,7 @@ from augenmerk.base.config import TextConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import read_text
 from augenmerk.text.pairs import SentencePair
-from augenmerk.text.words import INVISIBLE, WORD_PATTERN, detokenise, split_words, word_spans
+from augenmerk.text.words import INVISIBLE, WORD_PATTERN, Span, detokenise, split_words, word_spans
 
 # Single words need no threads, and a process that forks after the library used threads may hang.
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -37,10 +42,10 @@ UNKNOWN = "⁇"
 """How an unknown word is written. It is one character, because BLEU would count `<unk>` as three words."""
 
 CACHED_TOKENS, CACHED_LENGTH = 2**18, 32
-"""How many texts without a space a tokenizer remembers the ids of, and how long they may be."""
+"""How many texts without a space a tokenizer remembers the ids of, and the most characters of such a text."""
 
 _UNPRINTED = (PAD, BOS, EOS)
-_JOINT, _SOURCE, _TARGET = "tokenizer.json", "tokenizer.source.json", "tokenizer.target.json"
+_JOINT_FILES, _SEPARATE_FILES = ("tokenizer.json",), ("tokenizer.source.json", "tokenizer.target.json")
 
 # A word of a normalised text with the space before it.
 _SPACED_WORD = re.compile(f" ?{WORD_PATTERN}")
@@ -64,9 +69,16 @@ def _split_at_spaces(text: str) -> list[str]:
     return text.split()
 
 
+def split_pieces(text: str, lowercase: bool, with_spaces: bool) -> list[str]:
+    """Returns the words of the normalised text, for BPE with the space before each."""
+    text = normalise(text, lowercase)
+    # With a space in front, a word has the same subwords at the beginning of a sentence as elsewhere.
+    return _SPACED_WORD.findall(" " + text) if with_spaces else split_words(text)
+
+
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """A sentence as ids, and as the words that these ids stand for.
+    """A sentence as ids, and as the words that these ids represent.
 
     `words` and their `spans` (start, end) are those of the original text; id number i belongs to word
     number `word_of[i]`. Every word has at least one id, and `word_of` never decreases.
@@ -74,7 +86,7 @@ class Encoded:
 
     ids: tuple[int, ...]
     words: tuple[str, ...]
-    spans: tuple[tuple[int, int], ...]
+    spans: tuple[Span, ...]
     word_of: tuple[int, ...]
 
 
@@ -93,7 +105,7 @@ class Tokenizer:
         if tokenizer.get_added_tokens_decoder():
             raise ValueError("it has added tokens, which would be found in texts")
         self.bytes = _bytes_of(self._tokens) if self.is_bpe else []
-        """The bytes that each id stands for; empty for whole words."""
+        """The bytes that each id represents; empty for whole words."""
         self._tokenizer = tokenizer
         # The file records the lowercasing, but `normalise` does it: the library's capital letters are not
         # quite those of Python.
@@ -112,13 +124,6 @@ class Tokenizer:
         def split(token: str) -> list[str]:
             return split_pieces(token, config.lowercase, config.unit == "bpe")
 
-        # What stands between two spaces is split once, see `encode_flat`.
-        sentences = (list(chain.from_iterable(map(split, _split_at_spaces(text)))) for text in texts)
-        return cls.from_pieces(sentences, config)
-
-    @classmethod
-    def from_pieces(cls, sentences: Iterable[list[str]], config: TextConfig) -> Self:
-        """Learns a vocabulary from texts that are already split by `split_pieces`."""
         special = list(SPECIAL_TOKENS)
         size, frequency = config.vocabulary_size, config.minimum_frequency
         if config.unit == "bpe":
@@ -136,6 +141,8 @@ class Tokenizer:
             trainer = trainers.WordLevelTrainer(
                 vocab_size=size, min_frequency=frequency, special_tokens=special, show_progress=False
             )
+        # Each text between two spaces is split once, see `encode_flat`.
+        sentences = (list(chain.from_iterable(map(split, _split_at_spaces(text)))) for text in texts)
         learner.train_from_iterator(sentences, trainer)
 
         # Without the trainer's special tokens, which the library would otherwise recognise in texts.
@@ -203,8 +210,8 @@ class Tokenizer:
 
     def encode_flat(self, texts: Sequence[str]) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Encodes many sentences as `encode_ids` does; returns all ids in one array, and their lengths."""
-        # No word spans a space, nor does normalising or lowercasing look across one, so what stands between
-        # two spaces has the same ids everywhere, and most of it was seen before. They are kept as bytes,
+        # No word spans a space, and neither normalising nor lowercasing looks across one. So a text between
+        # two spaces has the same ids everywhere, and most of them were seen before. They are kept as bytes,
         # which are joined faster than lists of numbers.
         ids_of = self._known.__getitem__
         sentences = [b"".join(map(ids_of, _split_at_spaces(text))) for text in texts]
@@ -220,11 +227,7 @@ class Tokenizer:
         """Returns the text of ids. PAD, BOS and EOS are left out; UNK becomes `⁇`."""
         if self.is_bpe:
             return normalise(self._text_of(ids))
-        return detokenise([self._read(i) for i in ids if i not in _UNPRINTED])
-
-    def decode_batch(self, sentences: Iterable[Sequence[int]]) -> list[str]:
-        """Returns the texts of many sentences."""
-        return [self.decode(ids) for ids in sentences]
+        return detokenise(self._words_of(ids))
 
     def words_of_ids(self, ids: Sequence[int]) -> tuple[tuple[str, ...], tuple[int | None, ...]]:
         """Returns the words of `decode(ids)`, and for each id its word; None for PAD, BOS and EOS.
@@ -233,9 +236,9 @@ class Tokenizer:
         as one: a model may combine subwords in ways that no text does.
         """
         if not self.is_bpe:
-            words = tuple(self._read(i) for i in ids if i not in _UNPRINTED)
             number = count()
-            return words, tuple(None if i in _UNPRINTED else next(number) for i in ids)
+            word_of = (None if i in _UNPRINTED else next(number) for i in ids)
+            return tuple(self._words_of(ids)), tuple(word_of)
 
         text = self._text_of(ids)
         spans = word_spans(text)
@@ -244,22 +247,17 @@ class Tokenizer:
         # The ends of ids and of words are counted in bytes. Bytes between two words belong to the second,
         # like the space before it; bytes after the last word belong to the last.
         id_ends = list(accumulate(len(self.bytes[i]) for i in ids))
-        place = list(accumulate((len(_to_bytes(character)) for character in text), initial=0))
-        possible = set(id_ends)
-        word_ends = [place[end] for _, end in spans[:-1] if place[end] in possible] + [place[-1]]
+        offsets = list(accumulate((len(_to_bytes(character)) for character in text), initial=0))
+        word_ends = [offsets[end] for _, end in spans[:-1] if offsets[end] in set(id_ends)] + [offsets[-1]]
         raw = _to_bytes(text)
-        words = tuple(
-            normalise(_to_text(raw[start:end]))
-            for start, end in zip([0, *word_ends], word_ends, strict=False)
+        words = (normalise(_to_text(raw[start:end])) for start, end in pairwise([0, *word_ends]))
+        ends_of_ids = zip(ids, id_ends, strict=True)
+        return tuple(words), tuple(
+            bisect_left(word_ends, end) if self.bytes[i] else None for i, end in ends_of_ids
         )
-        word_of = tuple(
-            bisect_left(word_ends, end) if self.bytes[i] else None
-            for i, end in zip(ids, id_ends, strict=True)
-        )
-        return words, word_of
 
-    def _read(self, word: int) -> str:
-        return UNKNOWN if word == UNK else self._tokens[word]
+    def _words_of(self, ids: Sequence[int]) -> list[str]:
+        return [UNKNOWN if i == UNK else self._tokens[i] for i in ids if i not in _UNPRINTED]
 
     def _text_of(self, ids: Sequence[int]) -> str:
         return _to_text(b"".join([self.bytes[i] for i in ids]))
@@ -282,12 +280,6 @@ class _KnownTokens(dict[str, bytes]):
         return ids
 
 
-def split_pieces(text: str, lowercase: bool, with_spaces: bool) -> list[str]:
-    text = normalise(text, lowercase)
-    # With a space in front, a word has the same subwords at the beginning of a sentence as elsewhere.
-    return _SPACED_WORD.findall(" " + text) if with_spaces else split_words(text)
-
-
 def _check_kinds(content: str) -> None:
     """Raises ValueError if the JSON has parts that Augenmerk never writes, as some make the library panic."""
     tree = json.loads(content)
@@ -302,9 +294,8 @@ def _check_kinds(content: str) -> None:
         "model.unk_token": () if is_bpe else (SPECIAL_TOKENS[UNK],),
     }
     values = {**tree, **{f"model.{key}": value for key, value in tree["model"].items()}}
-    for key, value in values.items():
-        if key in ("model", "model.vocab", "model.merges"):
-            continue
+    for key in values.keys() - {"model", "model.vocab", "model.merges"}:
+        value = values[key]
         byte_level = key in ("pre_tokenizer", "decoder") and isinstance(value, dict)
         if byte_level and value.get("type") == "ByteLevel" and is_bpe:
             continue
@@ -316,18 +307,15 @@ def _byte_level() -> pre_tokenizers.ByteLevel:
     return pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
 
 
-def _bytes_of(tokens: Iterable[str]) -> list[bytes]:
+def _bytes_of(tokens: Sequence[str]) -> list[bytes]:
     """Returns the bytes of each BPE token; the library writes every byte as one printable character."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     rest = [byte for byte in range(256) if byte not in printable]
     byte_of = {chr(byte): byte for byte in printable} | {chr(256 + i): byte for i, byte in enumerate(rest)}
     try:
-        ordinary = [
-            bytes([byte_of[character] for character in token])
-            for token in list(tokens)[len(SPECIAL_TOKENS) :]
-        ]
+        ordinary = [bytes(map(byte_of.__getitem__, token)) for token in tokens[len(SPECIAL_TOKENS) :]]
     except KeyError as error:
-        raise ValueError(f"its vocabulary is not byte-level ({error} stands for no byte)") from None
+        raise ValueError(f"its vocabulary is not byte-level ({error} is no byte)") from None
     if {token for token in ordinary if len(token) == 1} != {bytes([byte]) for byte in range(256)}:
         raise ValueError("its vocabulary lacks some of the 256 bytes")
     return [b"", b"", b"", f" {UNKNOWN}".encode(), *ordinary]
@@ -365,19 +353,100 @@ class TokenizerPair:
         """Whether both languages share one vocabulary, and so their ids."""
         return self.source is self.target
 
+    @staticmethod
+    def files(folder: Path) -> list[Path]:
+        """Returns the one file, or the two files, that `load` reads; the one may be absent."""
+        separate = [folder / name for name in _SEPARATE_FILES]
+        return separate if all(path.is_file() for path in separate) else [folder / _JOINT_FILES[0]]
+
     def save(self, folder: Path) -> None:
         """Writes `tokenizer.json`, or `tokenizer.source.json` and `tokenizer.target.json`."""
-        files = {_JOINT: self.source} if self.joint else {_SOURCE: self.source, _TARGET: self.target}
-        for name in (_JOINT, _SOURCE, _TARGET):
-            if name in files:
-                files[name].save(folder / name)
-            else:
-                (folder / name).unlink(missing_ok=True)  # otherwise `load` might find an earlier one
+        for name in (*_JOINT_FILES, *_SEPARATE_FILES):
+            (folder / name).unlink(missing_ok=True)  # otherwise `load` might find an earlier one
+        for name, tokenizer in zip(
+            _JOINT_FILES if self.joint else _SEPARATE_FILES, (self.source, self.target), strict=False
+        ):
+            tokenizer.save(folder / name)
 
     @classmethod
     def load(cls, folder: Path) -> Self:
         """Returns the pair that `save` wrote."""
-        if (folder / _SOURCE).exists() or (folder / _TARGET).exists():
-            return cls(Tokenizer.load(folder / _SOURCE), Tokenizer.load(folder / _TARGET))
-        joint = Tokenizer.load(folder / _JOINT)
-        return cls(joint, joint)
+        loaded = [Tokenizer.load(path) for path in cls.files(folder)]
+        return cls(loaded[0], loaded[-1])
+
+
+CACHED_SEGMENTATIONS = 2_000_000
+_MERGED = -1  # marks a symbol that was merged into the one before it
+
+
+class SubwordSampler:
+    """BPE-dropout (Provilkov et al. 2020, algorithm 1): random segmentations of the same text for training.
+
+    While a word is merged, each possible merge is skipped with probability `dropout`. Each word has `VARIETY`
+    segmentations, drawn when first needed, which depend on the seed and the word alone.
+
+    The library's own dropout cannot be seeded, and splits fewer words than the algorithm does, because it
+    also tries a skipped merge again after every outdated queue entry. With dropout 0.1 and 2,000 entries for
+    bilderbuch, a word has 1.42 subwords there and 1.55 here; without dropout it has 1.12 (measured).
+    """
+
+    VARIETY = 32
+
+    def __init__(self, tokenizer: Tokenizer, dropout: float, seed: int) -> None:
+        self._tokenizer = tokenizer
+        self._dropout = dropout
+        self._seed = seed
+        self._id_of_byte = {raw[0]: i for i, raw in enumerate(tokenizer.bytes) if len(raw) == 1}
+        self._merges = tokenizer.merges()
+        self._random = random.Random()
+        self._segmentation = lru_cache(CACHED_SEGMENTATIONS)(self._draw_segmentation)
+
+    def encode_ids(self, texts: Sequence[str], epoch: int) -> list[list[int]]:
+        """Encodes texts as `Tokenizer.encode_ids` does, in subwords that depend on seed, epoch and texts."""
+        sentences = [self._tokenizer.pieces(text) for text in texts]
+        generator = np.random.default_rng([self._seed, epoch])
+        choices = iter(generator.integers(self.VARIETY, size=sum(map(len, sentences))).tolist())
+        return [
+            list(chain.from_iterable([self._segmentation(piece, next(choices)) for piece in pieces]))
+            for pieces in sentences
+        ]
+
+    def _draw_segmentation(self, piece: str, choice: int) -> list[int]:
+        name = f"{self._seed} {choice} {piece}".encode()
+        self._random.seed(int.from_bytes(hashlib.blake2b(name, digest_size=8).digest()))
+        return self._merge([self._id_of_byte[byte] for byte in piece.encode()])
+
+    def _merge(self, symbols: list[int]) -> list[int]:
+        """Applies the earliest learnt merge that is not skipped, leftmost first, until none remains."""
+        end = len(symbols)
+        before, after = list(range(-1, end - 1)), list(range(1, end + 1))
+        queue: list[tuple[int, int, int]] = []  # (rank, position, merged id)
+
+        def offer(position: int) -> None:
+            merge = self._merges.get((symbols[position], symbols[after[position]]))
+            if merge is not None:
+                heapq.heappush(queue, (merge[0], position, merge[1]))
+
+        for position in range(end - 1):
+            offer(position)
+        skipped = []
+        while queue:
+            rank, position, merged = entry = heapq.heappop(queue)
+            following = after[position]
+            pair = symbols[position], symbols[following] if following < end else _MERGED
+            if self._merges.get(pair) != (rank, merged):
+                continue  # one of the two has been merged with something else since
+            if self._random.random() < self._dropout:
+                skipped.append(entry)
+                continue
+            symbols[position], symbols[following] = merged, _MERGED
+            after[position] = after[following]
+            if before[position] >= 0:
+                offer(before[position])
+            if after[position] < end:
+                before[after[position]] = position
+                offer(position)
+            for entry in skipped:  # after every merge, skipped ones are tried again
+                heapq.heappush(queue, entry)
+            skipped.clear()
+        return [symbol for symbol in symbols if symbol != _MERGED]

@@ -1,10 +1,14 @@
-"""The training pairs as ids, in windows: text, which is one window, or a prepared corpus."""
+"""What a run is trained on, as ids in windows, and what it is validated on after each epoch.
+
+Training pairs are text, which is one window, or a prepared corpus.
+"""
 
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
@@ -12,37 +16,24 @@ from augenmerk.base.config import RunConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.data import Bitext, PairsSum, SentencePair, is_prepared, resolve_data
 from augenmerk.data.corpus import TOO_MANY_TOKENS, PreparedCorpus
+from augenmerk.evaluation.evaluator import count_words, measure_loss
+from augenmerk.evaluation.metrics import BleuScorer
+from augenmerk.model.interface import TranslationModel
 from augenmerk.run.directory import RunDirectory
-from augenmerk.text import familiarity
 from augenmerk.text.batching import ParallelTokens, TokenTable, encode_pairs
-from augenmerk.text.subword_dropout import SubwordSampler
-from augenmerk.text.tokenizer import UNK, TokenizerPair
+from augenmerk.text.familiarity import MAX_COUNTED_SENTENCES, learn_familiarity
+from augenmerk.text.tokenizer import UNK, SubwordSampler, TokenizerPair
+from augenmerk.translation import Translator
 
-
-class TrainingData(Protocol):
-    """The training pairs as ids on the device, which an epoch reads in one or more windows."""
-
-    windows: int
-    """The number of windows of an epoch."""
-
-    @property
-    def sum(self) -> PairsSum | None:
-        """What pairs there are; None until the first window was read."""
-
-    def read_window(self, epoch: int, window: int) -> ParallelTokens:
-        """Returns the pairs of a window of an epoch."""
-
-    def describe(self) -> dict[str, Any]:
-        """Returns how many pairs there are, how many were left out and why, and shares of unknown words."""
-
-    def learn_familiarity(self) -> dict[str, Any] | None:
-        """Returns what `familiarity.learn` counts in the source sentences."""
+GREEDY = {"beam": 1, "n_best": 1, "sample": False, "mbr": False, "candidates": None, "precision": "fp32"}
+"""Search settings of validation during training, which is greedy even if the run translates with a beam."""
 
 
 class TextData:
     """Training pairs that are text, all in one window; with BPE-dropout, they differ from epoch to epoch."""
 
     windows = 1
+    """The number of windows of an epoch."""
 
     def __init__(
         self, bitext: Bitext, tokenizers: TokenizerPair, config: RunConfig, device: torch.device
@@ -50,32 +41,38 @@ class TextData:
         self._bitext = bitext
         self._watched = bitext.watch(config.data.train)
         self._first_sources: list[str] = []
-        self._tokenizers = tokenizers
+        self._sides = tokenizers.source, tokenizers.target
         self._config = config
         self._device = device
-        self._samplers: tuple[SubwordSampler, SubwordSampler] | None = None
-        if dropout := config.text.bpe_dropout:
-            seed = config.train.seed
-            self._samplers = (
-                SubwordSampler(tokenizers.source, dropout, 2 * seed),
-                SubwordSampler(tokenizers.target, dropout, 2 * seed + 1),
-            )
+        dropout, seed = config.text.bpe_dropout, 2 * config.train.seed
+        self._samplers = [
+            SubwordSampler(tokenizer, dropout, seed + number)
+            for number, tokenizer in enumerate(self._sides if dropout else ())
+        ]
         self._encoded: tuple[int, ParallelTokens] | None = None
 
     @property
     def sum(self) -> PairsSum | None:
+        """What pairs there are; None until the first window was read."""
         return self._watched.sum
 
     def read_window(self, epoch: int, window: int = 0) -> ParallelTokens:  # noqa: ARG002 (there is but one)
-        """Returns the pairs of an epoch; raises AugenmerkError if all are too long."""
-        version = epoch if self._samplers is not None else 0
+        """Returns the pairs of a window of an epoch; raises AugenmerkError if all are too long."""
+        version = epoch if self._samplers else 0
         if self._encoded is None or self._encoded[0] != version:
-            self._encoded = (version, self._encode(epoch).to(self._device))
+            source, target = (tokenizer.encode_ids for tokenizer in self._sides)
+            if self._samplers:
+                source, target = (partial(sampler.encode_ids, epoch=epoch) for sampler in self._samplers)
+            tokens = encode_pairs(self._read(), source, target, self._config.data.max_length)
+            self._encoded = (version, tokens.to(self._device))
         return self._encoded[1]
 
     def describe(self) -> dict[str, Any]:
-        """Describes the pairs that were read last; with BPE-dropout, in another epoch a few more or fewer may
-        be too long."""
+        """Returns how many pairs there are, how many were left out and why, and shares of unknown words.
+
+        This is about the window that was read last: with BPE-dropout, in another epoch a few more or fewer
+        pairs may be too long.
+        """
         assert self._encoded is not None
         assert self.sum is not None
         tokens = self._encoded[1]
@@ -90,27 +87,13 @@ class TextData:
         }
 
     def learn_familiarity(self) -> dict[str, Any] | None:
-        return familiarity.learn(self._tokenizers.source, self._first_sources)
-
-    def _encode(self, epoch: int) -> ParallelTokens:
-        max_length = self._config.data.max_length
-        if self._samplers is None:
-            tokenizers = self._tokenizers
-            return encode_pairs(
-                self._read(), tokenizers.source.encode_ids, tokenizers.target.encode_ids, max_length
-            )
-        source, target = self._samplers
-        return encode_pairs(
-            self._read(),
-            lambda texts: source.encode_ids(texts, epoch),
-            lambda texts: target.encode_ids(texts, epoch),
-            max_length,
-        )
+        """Returns what `learn_familiarity` counts in the source sentences."""
+        return learn_familiarity(self._sides[0], self._sides[0].encode_ids(self._first_sources))
 
     def _read(self) -> Iterator[SentencePair]:
         self._first_sources = []  # kept, because the files may be others at the end of training
         for pair in self._watched:
-            if len(self._first_sources) < familiarity.MAX_SENTENCES:
+            if len(self._first_sources) < MAX_COUNTED_SENTENCES:
                 self._first_sources.append(pair.source)
             yield pair
 
@@ -120,7 +103,7 @@ def _share_of_unknown(table: TokenTable) -> float:
 
 
 class PreparedData:
-    """Training pairs of a prepared corpus."""
+    """Training pairs of a prepared corpus; its methods are those of `TextData`."""
 
     def __init__(self, corpus: PreparedCorpus, config: RunConfig, device: torch.device) -> None:
         self._corpus = corpus
@@ -150,13 +133,19 @@ class PreparedData:
         }
 
     def learn_familiarity(self) -> dict[str, Any] | None:
-        sources = self._corpus.read_first_sources(familiarity.MAX_SENTENCES)
-        return familiarity.learn_from_ids(self._corpus.tokenizers.source, sources)
+        sources = self._corpus.read_first_sources(MAX_COUNTED_SENTENCES)
+        return learn_familiarity(self._corpus.tokenizers.source, sources)
+
+
+def open_prepared(config: RunConfig) -> PreparedCorpus | None:
+    """Opens the prepared corpus that the settings name; None if the data is something else."""
+    bitext = resolve_data(config).data.bitext
+    return PreparedCorpus.open(Path(bitext)) if is_prepared(bitext) else None
 
 
 def open_training_data(
     bitext: Bitext, tokenizers: TokenizerPair, config: RunConfig, device: torch.device
-) -> TrainingData:
+) -> TextData | PreparedData:
     """Opens the training pairs, prepared or not; raises AugenmerkError if they have another vocabulary."""
     if (corpus := open_prepared(config)) is None:
         return TextData(bitext, tokenizers, config, device)
@@ -186,7 +175,40 @@ def check_same_pairs(
         )
 
 
-def open_prepared(config: RunConfig) -> PreparedCorpus | None:
-    """Opens the prepared corpus that the settings name; None if the data is something else."""
-    bitext = resolve_data(config).data.bitext
-    return PreparedCorpus.open(Path(bitext)) if is_prepared(bitext) else None
+class Validation:
+    """Measures loss, perplexity and, if the settings ask for it, greedy BLEU on the validation split."""
+
+    def __init__(
+        self, bitext: Bitext, tokenizers: TokenizerPair, config: RunConfig, device: torch.device
+    ) -> None:
+        watched = bitext.watch(config.data.validation)
+        pairs = list(watched)
+        assert watched.sum is not None
+        self.sum = watched.sum
+        if not pairs:
+            raise AugenmerkError(f"{bitext.name} has no pair in '{config.data.validation}' to validate on.")
+        self._tokenizers = tokenizers
+        self._config = config
+        self._bleu = None
+        if config.train.bleu:
+            references = [pair.target for pair in pairs]
+            self._bleu = BleuScorer(references, lowercase=tokenizers.target.lowercase)
+        self._words = count_words(pairs)
+        self._sources = tokenizers.source.encode_ids([pair.source for pair in pairs])
+        data = encode_pairs(pairs, tokenizers.source.encode_ids, tokenizers.target.encode_ids)
+        self._data = data.to(device)
+
+    def measure(self, model: TranslationModel) -> dict[str, float]:
+        """Returns the metrics of a model in evaluation mode."""
+        loss = measure_loss([model], self._data)
+        measured = {
+            "validation_loss": loss.mean,
+            "validation_perplexity": loss.perplexity,
+            "validation_word_perplexity": loss.word_perplexity(self._words),
+        }
+        if self._bleu is not None:
+            with Translator([model.for_inference()], self._tokenizers, self._config) as translator:
+                found = translator.decode(self._sources, self._config.search.model_copy(update=GREEDY))
+            texts = [self._tokenizers.target.decode(best[0].ids) for best in found]
+            measured["validation_bleu"] = self._bleu.score(texts)
+        return measured

@@ -6,7 +6,7 @@ the gradients of its part of each, and adds them up with those of the others. On
 writes, measures and reports.
 
 Decisions and objects are exchanged by gloo, on the CPU. Gradients on GPUs go by NCCL if each process has its
-own GPU, otherwise through the host by gloo, for NCCL does not let two processes share a GPU.
+own GPU, otherwise through the host by gloo: NCCL does not let two processes share a GPU.
 """
 
 import os
@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from augenmerk.base.device import choose_device
@@ -27,9 +28,10 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-_LIMIT = timedelta(
-    days=7
-)  # how long the others wait for the first to validate; a lost process is noticed at once
+    from augenmerk.base.config import TrainConfig
+
+_LIMIT = timedelta(days=7)
+"""How long the others wait for the first to validate; a lost process is noticed at once."""
 _MEETING_LIMIT = timedelta(minutes=5)
 _LOST = re.compile("connection|peer|socket|timed out|nccl|broken pipe", re.IGNORECASE)
 
@@ -38,9 +40,6 @@ _Result = TypeVar("_Result")
 
 class ProcessLostError(AugenmerkError):
     """Raised when another process has ended, whatever the reason was."""
-
-    def __init__(self, size: int) -> None:
-        super().__init__(f"One of the {size} processes has ended, so the others end too.")
 
 
 class World:
@@ -62,12 +61,9 @@ class World:
         """Calls a function in the first process and returns its result in all of them."""
         if self.size == 1:
             return work()
-        import torch
-        from torch import distributed
-
         result = [work() if self.is_first else None]
-        with self._explain_loss():
-            distributed.broadcast_object_list(result, 0, device=torch.device("cpu"))
+        with self._exchanging() as distributed:
+            distributed.broadcast_object_list(result, 0, device="cpu")
         return result[0]  # type: ignore[return-value]
 
     def agree(self, signum: int, save: bool) -> tuple[int, bool]:
@@ -75,10 +71,9 @@ class World:
         if self.size == 1:
             return signum, save
         import torch
-        from torch import distributed
 
         wishes = torch.tensor([signum, save and self.is_first])
-        with self._explain_loss():
+        with self._exchanging() as distributed:
             distributed.all_reduce(wishes, distributed.ReduceOp.MAX)
         return int(wishes[0]), bool(wishes[1])
 
@@ -86,10 +81,8 @@ class World:
         """Replaces a tensor by the sum of those of all processes, added in any order."""
         if self.size == 1:
             return
-        from torch import distributed
-
         sent = tensor if self._nccl is not None else tensor.cpu()
-        with self._explain_loss():
+        with self._exchanging() as distributed:
             distributed.all_reduce(sent, group=self._nccl)
         if sent is not tensor:
             tensor.copy_(sent)
@@ -98,10 +91,8 @@ class World:
         """Fills in the rows of the other processes; all have as many, one process after the other."""
         if self.size == 1:
             return
-        from torch import distributed
-
         sent = rows if self._nccl is not None else rows.cpu()
-        with self._explain_loss():
+        with self._exchanging() as distributed:
             for rank, of_process in enumerate(sent.chunk(self.size)):
                 # Gloo's own way to gather takes several times as long (measured).
                 distributed.broadcast(of_process, rank, group=self._nccl)
@@ -118,16 +109,15 @@ class World:
     def connect(self, store: Any, device: "torch.device") -> None:
         """Connects to the others, and finds out whether NCCL can be used."""
         import torch
-        from torch import distributed
 
         if _is_one_machine():
-            _use_loopback()
-        with self._explain_loss():
-            _run_interruptibly(
-                lambda: distributed.init_process_group(
-                    "gloo", store=store, rank=self.rank, world_size=self.size, timeout=_LIMIT
-                )
-            )
+            # Gloo would look for the host's name, which may have no address.
+            names = [name for _, name in socket.if_nameindex()] if hasattr(socket, "if_nameindex") else []
+            for loopback in {"lo", "lo0"}.intersection(names):
+                os.environ.setdefault("GLOO_SOCKET_IFNAME", loopback)
+        with self._exchanging() as distributed:
+            meeting = partial(distributed.init_process_group, "gloo", store=store, timeout=_LIMIT)
+            _run_interruptibly(partial(meeting, rank=self.rank, world_size=self.size))
             devices: list[str] = [""] * self.size
             on_gpu = device.type == "cuda"
             own = str(torch.cuda.get_device_properties(device).uuid) if on_gpu else ""
@@ -149,12 +139,16 @@ class World:
             )
 
     @contextmanager
-    def _explain_loss(self) -> Iterator[None]:
+    def _exchanging(self) -> Iterator[Any]:
+        """Yields `torch.distributed`; raises ProcessLostError if another process has ended."""
+        from torch import distributed
+
         try:
-            yield
+            yield distributed
         except RuntimeError as error:
             if _LOST.search(str(error)):
-                raise ProcessLostError(self.size) from None
+                lost = f"One of the {self.size} processes has ended, so the others end too."
+                raise ProcessLostError(lost) from None
             raise
 
 
@@ -162,6 +156,21 @@ ALONE = World()
 
 _store: Any = None
 """Where the processes meet, once they have."""
+
+
+def check_processes(settings: "TrainConfig", processes: int) -> None:
+    """Raises AugenmerkError if so many processes cannot share a batch."""
+    if (settings.exact_parts or processes) % processes:
+        raise AugenmerkError(
+            f"{settings.exact_parts} parts of a batch (train.exact_parts) cannot be shared equally by "
+            f"{processes} processes; start as many as divide {settings.exact_parts}."
+        )
+    if max(settings.exact_parts, processes) > settings.batch_size:
+        parts = f"{settings.exact_parts} parts (train.exact_parts)" if settings.exact_parts else ""
+        raise AugenmerkError(
+            f"Batches of {settings.batch_size} pairs (train.batch_size) cannot be divided into "
+            f"{parts or f'parts for {processes} processes'}; choose larger batches or fewer of these."
+        )
 
 
 def world_size() -> int:
@@ -268,11 +277,3 @@ def _is_one_machine() -> bool:
     """Returns whether all processes are on this machine."""
     here = os.environ.get("LOCAL_WORLD_SIZE")  # which only torchrun sets
     return here == str(world_size()) if here else os.environ["MASTER_ADDR"] in ("localhost", "127.0.0.1")
-
-
-def _use_loopback() -> None:
-    """Makes gloo use the loopback interface: it would look for the host's name, which may have no address."""
-    names = [name for _, name in socket.if_nameindex()] if hasattr(socket, "if_nameindex") else []
-    for name in ("lo", "lo0"):
-        if name in names:
-            os.environ.setdefault("GLOO_SOCKET_IFNAME", name)

@@ -1,4 +1,4 @@
-"""Loggers: where the figures of training go while it runs, such as TensorBoard, Weights & Biases or MLflow.
+"""Loggers: where the numbers of training go while it runs, such as TensorBoard, Weights & Biases or MLflow.
 
 A logger is any object with the three methods of `Logger`; docs/logging.md has examples. This package depends
 on none of these services.
@@ -19,14 +19,14 @@ class LoggerStartError(AugenmerkError):
 
 
 class Logger(Protocol):
-    """Receives the figures of a run while it is trained."""
+    """Receives the numbers of a run while it is trained."""
 
     def start(self, run: Path, settings: Mapping[str, Any], step: int) -> None:
         """Is called once, with the run directory, all settings, and the step at which training continues."""
 
     def log(self, step: int, metrics: Mapping[str, float]) -> None:
         """Is called several times a second with `batch_loss`, `learning_rate` and `target_tokens_per_second`,
-        and after each epoch with what metrics.jsonl has of it. No figure comes twice for a step."""
+        and after each epoch with what metrics.jsonl has of it. No number comes twice for a step."""
 
     def close(self) -> None:
         """Is called once, when training is done, was stopped or failed; not if `start` failed."""
@@ -45,7 +45,6 @@ class TensorBoardLogger:
                 "--tensorboard."
             ) from None
         self._make_writer: Any = SummaryWriter
-        self._writer: Any = None
 
     def start(self, run: Path, settings: Mapping[str, Any], step: int) -> None:  # noqa: ARG002
         # A killed run logs again what came after its last saved state.
@@ -57,8 +56,7 @@ class TensorBoardLogger:
             self._writer.add_scalar(name, value, step)
 
     def close(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
+        self._writer.close()
 
 
 class LoggerGroup:
@@ -80,25 +78,19 @@ class LoggerGroup:
             self._loggers.append(logger)
 
     def log(self, step: int, metrics: Mapping[str, float]) -> None:
-        for logger in list(self._loggers):
-            try:
-                logger.log(step, metrics)
-            except Exception as error:
-                self._loggers.remove(logger)
-                _warn(logger, error)
+        self._call("log", step, metrics)
 
     def close(self) -> None:
-        for logger in self._loggers:
+        self._call("close")
+
+    def _call(self, method: str, *arguments: Any) -> None:
+        for logger in list(self._loggers):
             try:
-                logger.close()
+                getattr(logger, method)(*arguments)
             except Exception as error:
-                _warn(logger, error)
-
-
-def _warn(logger: Logger, error: Exception) -> None:
-    logging.getLogger(__name__).warning(
-        "The logger %s; it is left out from here on.", _describe(logger, error)
-    )
+                self._loggers.remove(logger)
+                message = "The logger %s; it is left out from here on."
+                logging.getLogger(__name__).warning(message, _describe(logger, error))
 
 
 def _describe(logger: Logger, error: Exception) -> str:
@@ -118,23 +110,17 @@ def load_logger(name: str) -> Logger:
     The code is executed, so this must only be called for what the user named.
     """
     source, _, class_name = name.rpartition(":")
-    if not source or not class_name.isidentifier():
+    if not source:
         raise AugenmerkError(f"'{name}' is not a logger: expected something like mine.py:Logger.")
     try:
         module = load_user_module(Path(source)) if source.endswith(".py") else importlib.import_module(source)
+        logger: Logger = getattr(module, class_name)()
     except AugenmerkError:
         raise
     except Exception as error:
-        raise AugenmerkError(f"{source} cannot be loaded: {type(error).__name__}: {error}.") from None
-    found = getattr(module, class_name, None)
-    if not isinstance(found, type):
-        raise AugenmerkError(f"{source} has no class '{class_name}'.")
-    try:
-        logger = found()
-    except Exception as error:
         reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        raise AugenmerkError(f"{name} cannot be made without arguments ({reason}).") from None
+        raise AugenmerkError(f"The logger {name} cannot be made without arguments ({reason}).") from None
     for method in ("start", "log", "close"):
         if not callable(getattr(logger, method, None)):
             raise AugenmerkError(f"{name} is not a logger because it has no method '{method}'.")
-    return logger  # type: ignore[no-any-return]
+    return logger

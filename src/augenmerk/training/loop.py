@@ -13,15 +13,15 @@ import copy
 import math
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import Any, Protocol
 
 import torch
 
-from augenmerk.base.arrays import Arrays
 from augenmerk.base.config import TrainConfig
 from augenmerk.base.device import describe_device
 from augenmerk.base.errors import AugenmerkError
@@ -30,13 +30,10 @@ from augenmerk.data import open_data
 from augenmerk.model.custom import check_recorded
 from augenmerk.model.interface import build_model, load_checked
 from augenmerk.run.directory import RunDirectory
-from augenmerk.training.data import check_same_pairs, open_training_data
-from augenmerk.training.distributed import ALONE, World
+from augenmerk.training.data import Validation, check_same_pairs, open_training_data
+from augenmerk.training.distributed import ALONE, World, check_processes
 from augenmerk.training.engine import Engine
 from augenmerk.training.loggers import Logger, LoggerGroup
-from augenmerk.training.policy import check_processes
-from augenmerk.training.progress import Clock, TrainingProgress
-from augenmerk.training.validation import Validation
 
 TYPICAL_LENGTH = 16
 """Tokens of a typical sentence, for estimating memory."""
@@ -54,11 +51,96 @@ class Reporter(Protocol):
     """Receives the progress of training: a progress bar or a log, for example."""
 
     def begin(self, data: Mapping[str, Any]) -> None:
-        """Receives what the run learns from, before the first step: see `describe_data`."""
+        """Receives what the run learns from, before the first step: `data` in result.json."""
 
     def batch(self, epoch: int, batch: int, batches: int, loss: float, tokens_per_second: float) -> None: ...
 
     def epoch(self, metrics: Mapping[str, Any]) -> None: ...
+
+
+@dataclass
+class TrainingProgress:
+    """How far a run is. With the tensors of `Engine.state`, this is the whole state; it is saved as JSON."""
+
+    epoch: int = 0
+    """The number of finished epochs."""
+    window: int = 0
+    """The number of finished windows of the current epoch; data in memory is one window."""
+    batch: int = 0
+    """The number of finished batches of the current window."""
+    step: int = 0
+    """The number of updates of the weights."""
+    loss_sum: float = 0.0
+    tokens: int = 0
+    """Target tokens of the current epoch so far."""
+    seconds: float = 0.0
+    """Time spent so far, validation included; a resumed run adds to it."""
+    all_tokens: int = 0
+    training_seconds: float = 0.0
+    """Time without validation and saving, for tokens per second."""
+    best_epoch: int = 0
+    best: float = math.inf
+    """The lowest validation loss so far; with `select_by = "bleu"`, the lowest negative BLEU."""
+    history: list[dict[str, Any]] = field(default_factory=list)
+    """The metrics of each epoch: the lines of metrics.jsonl."""
+    threads: int = 0
+    """CPU threads that compute; sums, and so the last digits of weights, depend on them."""
+    initial: dict[str, float] = field(default_factory=dict)
+    """The metrics of the weights of another run with which this one began."""
+
+    def finish_epoch(self, metrics: dict[str, Any], select_by: str) -> None:
+        self.epoch += 1
+        self.window, self.batch, self.loss_sum, self.tokens = 0, 0, 0.0, 0
+        self.history.append(metrics)
+        value = -metrics["validation_bleu"] if select_by == "bleu" else metrics["validation_loss"]
+        if value < self.best or not self.best_epoch:
+            self.best, self.best_epoch = value, self.epoch
+
+    def has_stopped_improving(self, patience: int) -> bool:
+        return bool(patience) and self.epoch - self.best_epoch >= patience
+
+
+class Clock:
+    """Measures training time, also across resumptions, and tells when to report and when to save."""
+
+    REPORT_SECONDS = 0.25
+
+    def __init__(self, progress: TrainingProgress, save_seconds: float) -> None:
+        self._progress, self._save_seconds = progress, save_seconds
+        self._began = time.monotonic() - progress.seconds
+        self._reported = self._lap_began = 0.0
+        self._lap_tokens = 0
+
+    def start(self) -> None:
+        """Starts measuring, at the start of an epoch or after saving."""
+        self._lap_began, self._lap_tokens = time.monotonic(), 0
+
+    def stop(self) -> None:
+        """Stops measuring, before validation or saving."""
+        self._progress.training_seconds += time.monotonic() - self._lap_began
+        self._progress.all_tokens += self._lap_tokens
+        self._progress.seconds = self.total()
+
+    def count(self, tokens: int) -> None:
+        self._progress.tokens += tokens
+        self._lap_tokens += tokens
+
+    def speed(self) -> float:
+        """Returns target tokens per second since the last start."""
+        return self._lap_tokens / max(time.monotonic() - self._lap_began, 1e-9)
+
+    def total(self) -> float:
+        return time.monotonic() - self._began
+
+    def report_is_due(self) -> bool:
+        now = time.monotonic()
+        due = now - self._reported >= self.REPORT_SECONDS
+        if due:
+            self._reported = now
+        return due
+
+    def save_is_due(self) -> bool:
+        return time.monotonic() - self._lap_began >= self._save_seconds
 
 
 def learning_rate(config: TrainConfig, step: int, done: float) -> float:
@@ -69,35 +151,6 @@ def learning_rate(config: TrainConfig, step: int, done: float) -> float:
     if config.schedule == "cosine":
         rate *= 0.5 * (1 + math.cos(math.pi * done))
     return rate
-
-
-def estimate_logits_bytes(run: RunDirectory) -> int:
-    """Estimates the bytes of the logits of a batch, the largest tensor of training on a CPU."""
-    return 4 * run.config.train.batch_size * TYPICAL_LENGTH * run.tokenizers.target.size
-
-
-def choose_threads(run: RunDirectory, asked: int | None = None, world: World = ALONE) -> tuple[int, str]:
-    """Returns how many CPU threads to train a run with, and a remark about them, or nothing.
-
-    A run that is resumed keeps its number of threads, so that its weights become those of a run that was
-    never interrupted, bit for bit: unless another one is asked for, or there are fewer cores here.
-    """
-    if run.config.train.exact_parts:
-        if asked not in (None, 1):
-            raise AugenmerkError(
-                "An exact run (train.exact_parts) computes with one thread: leave out --threads."
-            )
-        return 1, ""
-    threads = asked or min(torch.get_num_threads(), count_threads())
-    before = run.read_progress().get("threads", threads) if world.size == 1 else threads
-    if asked is None and before <= count_cores():
-        threads = before
-    if threads == before:
-        return threads, ""
-    return threads, (
-        f"The run was started with {before} CPU threads and continues with {threads}: its weights will "
-        f"differ in their last digits from those of a run that was never interrupted."
-    )
 
 
 def train(
@@ -113,7 +166,8 @@ def train(
     It computes with so many CPU `threads`, by default as many as `choose_threads` returns.
     """
     check_processes(run.config.train, world.size)
-    limit_malloc_caching(estimate_logits_bytes(run))
+    # The logits of a batch are the largest tensor of training on a CPU.
+    limit_malloc_caching(4 * run.config.train.batch_size * TYPICAL_LENGTH * run.tokenizers.target.size)
     run.read_only = not world.is_first
     with (
         run.training(),
@@ -122,7 +176,8 @@ def train(
         use_threads(threads or choose_threads(run, None, world)[0]),
     ):
         training = Training(run, device, reporter, stop_signal, logger, world)
-        while not training.progress.has_ended(run.config.train.epochs, run.config.train.patience):
+        progress, settings = training.progress, run.config.train
+        while progress.epoch < settings.epochs and not progress.has_stopped_improving(settings.patience):
             training.train_epoch()
             training.finish_epoch()
         return training.finish()
@@ -155,18 +210,26 @@ class Training:
         self.engine = Engine(model, config.train, device, world)
         self.eval_model = copy.deepcopy(model) if self.engine.average else model
         torch.manual_seed(seed)  # again, so that dropout does not depend on the number of weights
-        self.progress = TrainingProgress()
-        if (saved := world.from_first(run.load_state)) is not None:
-            self.progress = resume(run, self.engine, *saved)
+        self.progress = self._restore_progress()
         logger.start(run.path, config.model_dump(), self.progress.step)
         bitext = open_data(config.data)
         self.data = open_training_data(bitext, tokenizers, config, device)
         self.validation = Validation(bitext, tokenizers, config, device)
         self.clock = Clock(self.progress, config.train.save_seconds)
         self.data.read_window(self.progress.epoch, self.progress.window)
-        if initial is not None and saved is None:
+        if initial is not None and not self.progress.initial:
             self.progress.initial = world.from_first(lambda: self.validation.measure(model.eval()))
-        self.described = self._describe_data(initial and initial[1])
+        self.described = {
+            **self.data.describe(),
+            "validation_pairs": self.validation.sum.pairs,
+            "source_vocabulary": tokenizers.source.size,
+            "target_vocabulary": tokenizers.target.size,
+            "unit": config.text.unit,
+            "joint": tokenizers.joint,
+            "lowercase": tokenizers.source.lowercase,
+        }
+        if initial is not None:
+            self.described["initial"] = {**initial[1], **self.progress.initial}
         assert self.data.sum is not None
         if world.from_first(lambda: self.data.sum) != self.data.sum:
             raise AugenmerkError(
@@ -181,21 +244,21 @@ class Training:
         run.write_changes()  # only now, when all that is needed was found
         reporter.begin(self.described)
 
-    def _describe_data(self, initial: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Returns how many pairs there are, how many were left out and why, and how they become ids."""
-        tokenizers = self.run.tokenizers
-        described = {
-            **self.data.describe(),
-            "validation_pairs": self.validation.pairs,
-            "source_vocabulary": tokenizers.source.size,
-            "target_vocabulary": tokenizers.target.size,
-            "unit": self.run.config.text.unit,
-            "joint": tokenizers.joint,
-            "lowercase": tokenizers.source.lowercase,
-        }
-        return (
-            described if initial is None else {**described, "initial": {**initial, **self.progress.initial}}
-        )
+    def _restore_progress(self) -> TrainingProgress:
+        """Restores the saved state, if there is one; raises AugenmerkError if it is of other settings."""
+        saved = self.world.from_first(self.run.load_state)
+        if saved is None:
+            return TrainingProgress()
+        try:
+            # Copies, because rounding may depend on the alignment of a tensor in memory, which torch chooses
+            # differently from numpy.
+            self.engine.load({name: torch.from_numpy(array).clone() for name, array in saved[0].items()})
+            return TrainingProgress(**saved[1])
+        except (KeyError, RuntimeError, TypeError) as error:
+            raise AugenmerkError(
+                f"{self.run.path}: the saved state does not belong to this run's settings ({error}); "
+                f"train it again under another --out."
+            ) from None
 
     def train_epoch(self) -> None:
         """Trains until the end of the epoch; raises TrainingInterrupted if a signal asks to stop."""
@@ -307,6 +370,28 @@ class Training:
         return result
 
 
+def choose_threads(run: RunDirectory, asked: int | None = None, world: World = ALONE) -> tuple[int, str]:
+    """Returns how many CPU threads to train a run with, and a remark about them, or nothing.
+
+    A run that is resumed keeps its number of threads, so that its weights become those of a run that was
+    never interrupted, bit for bit: unless another one is asked for, or there are fewer cores here.
+    """
+    if run.config.train.exact_parts:
+        if asked not in (None, 1):
+            raise AugenmerkError(
+                "An exact run (train.exact_parts) computes with one thread: leave out --threads."
+            )
+        return 1, ""
+    threads = asked or min(torch.get_num_threads(), count_threads())
+    before = run.read_progress().get("threads", threads) if world.size == 1 else threads
+    if before == threads or (asked is None and before <= count_cores()):
+        return before, ""
+    return threads, (
+        f"The run was started with {before} CPU threads and continues with {threads}: its weights will "
+        f"differ in their last digits from those of a run that was never interrupted."
+    )
+
+
 @contextmanager
 def use_threads(threads: int) -> Iterator[None]:
     """Makes torch compute with so many threads."""
@@ -316,20 +401,6 @@ def use_threads(threads: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def resume(run: RunDirectory, engine: Engine, arrays: Arrays, saved: dict[str, Any]) -> TrainingProgress:
-    """Restores a saved state; raises AugenmerkError if it does not belong to the run's settings."""
-    try:
-        # Copies, because rounding may depend on the alignment of a tensor in memory, which torch chooses
-        # differently from numpy.
-        engine.load({name: torch.from_numpy(array).clone() for name, array in arrays.items()})
-        return TrainingProgress(**saved)
-    except (KeyError, RuntimeError, TypeError) as error:
-        raise AugenmerkError(
-            f"{run.path}: the saved state does not belong to this run's settings ({error}); "
-            f"train it again under another --out."
-        ) from None
 
 
 @contextmanager

@@ -132,7 +132,7 @@ class LoadedModels:
         loaded = cls(
             models, first.tokenizers, config, runs=runs, threads=threads, batch_threads=batch_threads
         )
-        loaded.familiarity = Familiarity.of_run(first.tokenizers.source, first.read_familiarity(), first.path)
+        loaded.familiarity = first.familiarity
         return loaded
 
     @property

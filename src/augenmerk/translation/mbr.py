@@ -42,7 +42,7 @@ def minimum_bayes_risk(
     for hypotheses in lists:
         candidates = [each for each in hypotheses if each.finished] or hypotheses
         probabilities = candidate_probabilities(candidates, sampled=sampled)
-        texts = target.decode_batch(each.ids for each in candidates)
+        texts = [target.decode(each.ids) for each in candidates]
         for text, hypothesis, share in zip(texts, candidates, probabilities, strict=True):
             shares[text].append(share / len(lists))
             rival = likeliest.setdefault(text, hypothesis)

@@ -12,7 +12,7 @@ from augenmerk.base.device import CPU, choose_translating_device
 from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.run.directory import RunDirectory
-from augenmerk.text.sentences import Span, is_one_sentence, replace_sentences, sentence_spans
+from augenmerk.text.words import Span, is_one_sentence, replace_sentences, sentence_spans
 from augenmerk.translation import decoding, tracing
 from augenmerk.translation.decoding import OnProgress, score_pairs
 from augenmerk.translation.loading import LoadedModels
@@ -76,7 +76,7 @@ class Translator(LoadedModels):
         """Translates a text, or a list of texts, which is faster than one by one.
 
         Models translate single sentences, so each text is split into its sentences
-        (`augenmerk.text.sentences`); `Translation.sentences` has theirs if there are several. Without
+        (`augenmerk.text.words`); `Translation.sentences` has theirs if there are several. Without
         `split_sentences`, each text is taken as one sentence. The other keywords are those of `stream`.
         """
         texts = _list_texts(text)

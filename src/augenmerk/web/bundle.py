@@ -19,9 +19,8 @@ from augenmerk.base.arrays import Arrays
 from augenmerk.base.config import ModelConfig
 from augenmerk.base.entries import DATASETS
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.text.sentences import describe_rules, is_small
 from augenmerk.text.tokenizer import Tokenizer
-from augenmerk.text.words import COMBINING, INVISIBLE
+from augenmerk.text.words import COMBINING, INVISIBLE, describe_rules, is_small
 from augenmerk.translation import Translator
 
 FORMAT = 1

@@ -18,8 +18,8 @@ from augenmerk.base.files import atomic_write, is_stream, make_folder
 from augenmerk.drawing.figures import DARK, LIGHT
 from augenmerk.inference.model import build_inference_model
 from augenmerk.run.bundled import BUNDLED_MODEL
-from augenmerk.run.description import describe_run
 from augenmerk.run.directory import RunDirectory
+from augenmerk.run.records import describe_run
 from augenmerk.theory.exercises import EXERCISES, Wording
 from augenmerk.theory.results import plane_values
 from augenmerk.translation import Translator

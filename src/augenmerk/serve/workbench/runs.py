@@ -13,8 +13,8 @@ from augenmerk.base.config import PRESETS, RunConfig, load_config
 from augenmerk.base.entries import DATASETS
 from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.base.settings import list_settings
-from augenmerk.run.description import describe_run
 from augenmerk.run.directory import RunDirectory
+from augenmerk.run.records import describe_run
 from augenmerk.serve.endpoint import Endpoint, RequestBody, Service
 from augenmerk.serve.guard import is_local
 from augenmerk.serve.limits import ServiceError

@@ -16,8 +16,8 @@ from starlette.responses import Response
 from augenmerk.analysis.patterns import count_heads
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.run.bundled import BUNDLED_MODEL
-from augenmerk.run.description import describe_run
 from augenmerk.run.directory import RunDirectory
+from augenmerk.run.records import describe_run
 from augenmerk.serve.endpoint import (
     Endpoint,
     RequestBody,

@@ -1,5 +1,5 @@
 /**
- * Splits running text into sentences: a mirror of `augenmerk/text/sentences.py`, where it is written where a sentence
+ * Splits running text into sentences: a mirror of `augenmerk/text/words.py`, where it is written where a sentence
  * ends. Python's tables come with the model. Texts are code points here, as in `words.js`.
  */
 

@@ -94,7 +94,7 @@ export class Characters {
     return (this.bits[point] & UNASSIGNED) !== 0;
   }
 
-  /** Python's `is_small` of `augenmerk/text/sentences.py`. */
+  /** Python's `is_small` of `augenmerk/text/words.py`. */
   isSmall(point) {
     return this.small.has(point);
   }
