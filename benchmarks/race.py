@@ -1,6 +1,7 @@
 """One run against the clock: from sentences in memory to a translator whose validation BLEU is known."""
 
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from itertools import pairwise
@@ -16,8 +17,8 @@ from augenmerk.data import SentencePair
 from augenmerk.evaluation.metrics import BleuScorer
 from augenmerk.model.interface import TranslationModel, build_model
 from augenmerk.search.continuations import likeliest
-from augenmerk.text.batching import ParallelTokens, PlannedBatch, TokenTable, encode_pairs
-from augenmerk.text.tokenizer import TokenizerPair
+from augenmerk.text.batching import Batch, ParallelTokens, PlannedBatch, TokenTable, encode_pairs
+from augenmerk.text.tokenizer import UNK, TokenizerPair
 from augenmerk.training.engine import Engine
 from augenmerk.training.loop import learning_rate
 from augenmerk.translation import Translator
@@ -107,12 +108,33 @@ def warm_up(tiny: TranslationModel, config: RunConfig, device: torch.device) -> 
     """Starts the GPU and loads its libraries and most kernels by training and running a tiny model."""
     engine = Engine(tiny, config.train, device)
     tiny.train()
-    engine.prepare([(config.train.batch_size, 4, 4)], TINY)
+    record_graphs(engine, [(config.train.batch_size, 4, 4)], TINY)
     with torch.inference_mode():
         src = torch.tensor([[4, 5], [6, 7]], device=device)
         source = tiny.eval().encode(src, torch.ones_like(src, dtype=torch.bool))
         log_probs, _, _ = tiny.step(src[:, :1], source.start, source.memory)
         likeliest(log_probs, True)
+
+
+def record_graphs(engine: Engine, shapes: Sequence[tuple[int, int, int]], vocabulary: int) -> None:
+    """Records the work on batches of these shapes (B, S, T) ahead of time; does nothing on a CPU.
+
+    Must be called before the first step, because it resets the optimizer.
+    """
+    if engine.graphs is None:
+        return
+    for number, (B, S, T) in enumerate([shapes[0], *shapes]):
+        src, tgt = (torch.randint(UNK + 1, vocabulary, (B, W), device=engine.device) for W in (S, T))
+        mask, lengths = torch.ones_like(src, dtype=torch.bool), torch.full((B,), S, device=engine.device)
+        tgt_mask = torch.ones_like(tgt, dtype=torch.bool)
+        batch = Batch(src, mask, lengths, tgt, tgt, tgt_mask, lengths, B * T)
+        if number:  # the first one was run without recording, which is enough to warm up for all shapes
+            engine.graphs.warm.add((False, *src.shape, *tgt.shape))
+        engine.step([batch], 0.0)
+    for state in engine.optimizer.state.values():
+        for value in state.values():
+            value.zero_()
+    engine.loss_sum.zero_()
 
 
 def list_ids(table: TokenTable) -> list[list[int]]:
@@ -162,7 +184,7 @@ class Race:
             self._background.begin()
             model, engine = self._start(size, watch)
             model.train()
-            engine.prepare([(config.train.batch_size, width, width) for width in WIDTHS], size)
+            record_graphs(engine, [(config.train.batch_size, width, width) for width in WIDTHS], size)
             watch.lap("recording graphs")
             aside, tokenizers, tokens, val_tokens = self._background.result()
             watch.lap("waiting for the tokeniser")

@@ -11,6 +11,7 @@ import time
 from collections import defaultdict
 
 import torch
+from race import record_graphs
 from torch.profiler import ProfilerActivity, profile
 
 from augenmerk.base.config import load_config
@@ -48,7 +49,7 @@ def main() -> None:
     B, W, V = arguments.batch, arguments.width, config.text.vocabulary_size
     model = build_model(config.model, V, V).train()
     engine = Engine(model, config.train, device)
-    engine.prepare([(B, W, W)], V)
+    record_graphs(engine, [(B, W, W)], V)
     ids = torch.randint(4, V, (B, W), device=device)
     real = torch.ones_like(ids, dtype=torch.bool)
     lengths = torch.full((B,), W, device=device)

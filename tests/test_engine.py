@@ -195,31 +195,6 @@ def test_recorded_work_is_the_same_work(settings: dict[str, object], architectur
     assert count_graphs(on_gpu) == 3
 
 
-def test_there_is_nothing_to_prepare_on_a_cpu() -> None:
-    ours = engine(ema=0.5)
-    before = {name: tensor.clone() for name, tensor in ours.state().items()}
-    ours.prepare([(4, 5, 6)], V)
-    for name, tensor in ours.state().items():
-        assert torch.equal(tensor, before[name]), name
-
-
-@needs_gpu
-@both_architectures
-def test_work_recorded_ahead_is_the_same_work(architecture: str) -> None:
-    tokens = data([(5, 4)] * 8 + [(7, 6)] * 8)
-    config = TrainConfig(precision="fp32", batch_size=4, ema=0.9, clip=0.1)
-    plain, prepared = (Engine(model(architecture=architecture), config, GPU) for _ in range(2))
-    prepared.prepare([(4, 6, 5), (4, 8, 7)], V)
-    for _ in range(4):
-        for batch in batches(tokens, 4, GPU):
-            for each in (plain, prepared):
-                each.step([batch], 0.01)
-    assert count_graphs(prepared) == count_graphs(plain) == 2
-    for name, tensor in plain.state().items():
-        if not name.startswith("random"):
-            torch.testing.assert_close(prepared.state()[name], tensor)
-
-
 @needs_gpu
 @both_architectures
 def test_accumulation_works_on_recorded_work(architecture: str) -> None:

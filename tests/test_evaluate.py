@@ -516,8 +516,8 @@ def test_bad_input_gets_one_sentence(words: RunDirectory, tmp_path: Path) -> Non
         ((tmp_path,), "is not a run directory"),
         ((tmp_path / "nowhere",), "there is no such run directory"),
         ((words.path, "--baseline", tmp_path), "is not a run directory"),
-        ((untrained.path,), "has no model.safetensors yet"),
-        ((words.path, "--baseline", untrained.path), "has no model.safetensors yet"),
+        ((untrained.path,), "has no model.safetensors"),
+        ((words.path, "--baseline", untrained.path), "has no model.safetensors"),
         ((empty.path, "--split", "val"), "no sentence pairs in 'val'"),
     ):
         assert expected in fails_with_a_sentence("evaluate", *arguments)

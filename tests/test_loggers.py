@@ -148,10 +148,10 @@ def test_training_from_python_as_in_the_document(
     [
         ("mine.py", "is not a logger: expected something like mine.py:Logger"),
         ("absent.py:Logger", "absent.py: there is no such file"),
-        ("no_such_module:Logger", "no_such_module cannot be loaded: ModuleNotFoundError"),
-        ("json:Nothing", "json has no class 'Nothing'"),
+        ("no_such_module:Logger", "The logger no_such_module:Logger cannot be made"),
+        ("json:Nothing", "has no attribute 'Nothing'"),
         ("collections:OrderedDict", "it has no method 'start'"),
-        ("fractions:Fraction.x", "is not a logger"),
+        ("fractions:Fraction.x", "The logger fractions:Fraction.x cannot be made"),
         ("zoneinfo:ZoneInfo", "cannot be made without arguments"),
     ],
 )

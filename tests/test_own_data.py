@@ -351,19 +351,18 @@ class TestFineTuning:
     def test_the_wrong_direction_is_noticed(self, shared_runs: SharedRuns, own: Path, tmp_path: Path) -> None:
         parent = shared_runs.copy(tiny(), tmp_path / "parent")
         config = tiny(data__bitext=str(own))
-        assert describe_direction(parent, config) is None
+        assert describe_direction(parent, config) == []
         rows = [line.split("\t") for line in own.read_text(encoding="utf-8").splitlines()]
         own.write_text("".join(f"{english}\t{german}\n" for german, english in rows), encoding="utf-8")
-        warning = describe_direction(parent, config)
-        assert warning is not None
+        [warning] = describe_direction(parent, config)
         assert "The direction looks wrong: of the first 180 training pairs, 180 have a source" in warning
         answer = train_command("--from", parent.path, "--data", own, "--out", tmp_path / "a", "--epochs", 1)
         assert (answer.code, answer.err.count("The direction looks wrong")) == (0, 1)
         # Neither side is like what the run learnt from.
         own.write_text("".join(f"{english}\t{english}\n" for _, english in rows), encoding="utf-8")
-        assert describe_direction(parent, config) is None
+        assert describe_direction(parent, config) == []
         (parent.path / "familiarity.json").unlink()
-        assert describe_direction(parent, config) is None
+        assert describe_direction(parent, config) == []
 
     def test_what_becomes_worse_is_said(self, shared_runs: SharedRuns, own: Path, tmp_path: Path) -> None:
         parent = shared_runs.copy(tiny(), tmp_path / "parent")
@@ -396,7 +395,7 @@ class TestFineTuning:
         train(RunDirectory.open(runs[1].path), CPU, Silent())
         assert same_tensors(runs[0].path, runs[1].path, "state.safetensors")
         (runs[1].path / "initial.safetensors").unlink()
-        with pytest.raises(AugenmerkError, match=r"initial\.safetensors is missing"):
+        with pytest.raises(AugenmerkError, match=r"initial\.safetensors: there is no such file"):
             train(RunDirectory.open(runs[1].path), CPU, Silent())
 
     def test_another_model_is_refused(self, shared_runs: SharedRuns, own: Path, tmp_path: Path) -> None:

@@ -180,9 +180,8 @@ class RunDirectory(RunRecords):
         It is also refused if its settings were changed, unless `accept_changes` records them as they are now.
         """
         with explain_read_errors(path):
-            if not path.is_dir():
-                found = "is a file; expected a run directory" if path.exists() else ": there is no such run"
-                raise AugenmerkError(f"{path} {found}.".replace(" :", ":"))
+            if not path.exists():
+                raise AugenmerkError(f"{path}: there is no such run directory.")
             if missing := _find_missing_file(path):
                 raise AugenmerkError(f"{path} is not a run directory: it has no {missing}.")
         return cls(path, accept_changes=accept_changes)

@@ -8,7 +8,7 @@ Where several processes train, each has a part of every batch, and the gradients
 work on the batches and the update of the weights, outside of the graphs.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -22,7 +22,7 @@ from augenmerk.base.device import autocast, uses_bf16
 from augenmerk.model.interface import TranslationModel
 from augenmerk.model.kernels import fused_cross_entropy, half_precision
 from augenmerk.text.batching import Batch
-from augenmerk.text.tokenizer import PAD, UNK
+from augenmerk.text.tokenizer import PAD
 from augenmerk.training.distributed import ALONE, World
 
 ROUND_ROWS = 64
@@ -102,7 +102,8 @@ class Engine:
         if self.graphs is None:
             self.backward(batch, scale)
         else:
-            self.graphs.run((add, *shape_of(batch)), partial(self._backward, add), batch)
+            shapes = *batch.src.shape, *batch.tgt_in.shape
+            self.graphs.run((add, *shapes), partial(self._backward, add), batch)
 
     def backward(self, batch: Batch, scale: float | Tensor) -> None:
         """Adds the gradients of scale * (loss summed over the batch's target tokens)."""
@@ -144,7 +145,9 @@ class Engine:
             real = batch.tgt_mask.flatten().nonzero()[:, 0]
             rows, targets = rows.index_select(0, real), targets[real]
             if self.bf16:
-                rows, targets = pad_rows(rows, targets)
+                missing = -len(rows) % ROUND_ROWS
+                rows = nn.functional.pad(rows, (0, 0, 0, missing))
+                targets = nn.functional.pad(targets, (0, missing), value=PAD)
         if self.graphs is None or half_precision(self.device):
             logits = model.padded_output(rows)
             return fused_cross_entropy(logits, targets, model.target_vocabulary, PAD, smoothing)
@@ -163,27 +166,6 @@ class Engine:
             torch._foreach_lerp_(
                 list(self.average.values()), list(self.parameters.values()), 1 - self.config.ema
             )
-
-    def prepare(self, shapes: Iterable[tuple[int, int, int]], vocabulary: int) -> None:
-        """Records the work on batches of these shapes (B, S, T) ahead of time; does nothing on a CPU.
-
-        Must be called before the first step, because it resets the optimizer.
-        """
-        if self.graphs is None:
-            return
-        shapes = list(shapes)
-        for number, (B, S, T) in enumerate(shapes[:1] + shapes):
-            src, tgt = (torch.randint(UNK + 1, vocabulary, (B, W), device=self.device) for W in (S, T))
-            mask, lengths = torch.ones_like(src, dtype=torch.bool), torch.full((B,), S, device=self.device)
-            tgt_mask = torch.ones_like(tgt, dtype=torch.bool)
-            batch = Batch(src, mask, lengths, tgt, tgt, tgt_mask, lengths, B * T)
-            if number:  # the first one was run without recording, which is enough to warm up for all shapes
-                self.graphs.mark_warm((False, *shape_of(batch)))
-            self.step([batch], 0.0)
-        for state in self.optimizer.state.values():
-            for value in state.values():
-                value.zero_()
-        self.loss_sum.zero_()
 
     def copy_averaged_weights(self, model: TranslationModel) -> None:
         """Copies the moving average of the weights into another model; does nothing without an average."""
@@ -219,13 +201,6 @@ class Engine:
         torch.set_rng_state(tensors["random.cpu"].cpu())
         if self.device.type == "cuda" and "random.cuda" in tensors:
             torch.cuda.set_rng_state(tensors["random.cuda"].cpu(), self.device)
-
-
-def pad_rows(rows: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-    """Returns rows and their targets, both with padding up to a multiple of ROUND_ROWS."""
-    missing = -len(rows) % ROUND_ROWS
-    pad = nn.functional.pad
-    return pad(rows, (0, 0, 0, missing)), pad(targets, (0, missing), value=PAD)
 
 
 class SharedGradients:
@@ -290,7 +265,8 @@ class GraphRecorder:
         # All work is on one separate stream: normal runs and recordings have to share it, or a recording
         # would wait for a stream that is not part of it.
         self._stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
-        self._warm: set[Hashable] = set()
+        self.warm: set[Hashable] = set()
+        """The keys of work that may be recorded when it comes next."""
         self.recorded: dict[Hashable, tuple[Batch | None, torch.cuda.CUDAGraph]] = {}
 
     @contextmanager
@@ -302,15 +278,11 @@ class GraphRecorder:
             yield
         outside.wait_stream(self._stream)
 
-    def mark_warm(self, key: Hashable) -> None:
-        """Says that this work may be recorded the first time it comes."""
-        self._warm.add(key)
-
     def run(self, key: Hashable, work: Callable[..., None], batch: Batch | None = None) -> None:
         """Runs, records or replays work on a batch (or on none)."""
         inputs = () if batch is None else (batch,)
-        if key not in self._warm:
-            self._warm.add(key)
+        if key not in self.warm:
+            self.warm.add(key)
             work(*inputs)
             return
         if key not in self.recorded:
@@ -328,11 +300,6 @@ class GraphRecorder:
             for name in _READ:
                 getattr(own, name).copy_(getattr(batch, name))
         graph.replay()
-
-
-def shape_of(batch: Batch) -> tuple[int, ...]:
-    """Returns the sizes that decide which CUDA graph fits a batch."""
-    return (*batch.src.shape, *batch.tgt_in.shape)
 
 
 _READ = ("src", "src_mask", "tgt_in", "tgt_out")
