@@ -280,7 +280,7 @@ def run_together(folder: Path, number: int) -> None:
 def _run_rank(arguments: list[str], trouble: dict[str, Any]) -> int:
     sys.argv[:] = ["augenmerk", *arguments]
     if "calls" in trouble:
-        count_calls(*trouble["calls"], since="_train")  # when they have met: how long that takes is chance
+        count_calls(*trouble["calls"], since="train")  # when they have met: how long that takes is chance
     try:
         with limited_file_size(trouble["largest"]) if "largest" in trouble else nullcontext():
             augenmerk.__main__.main()
