@@ -187,7 +187,7 @@ def _write_page(
         cards.append(card)
     intro = (
         f"Beside each attention map: the log-probability (in nats) of each word, and how much it drops when "
-        f"the attention at this word is replaced by uniform weights, or by a permutation of its own weights. "
+        f"the attention at this word is replaced by uniform weights, or by permuted ones. "
         f"A word that loses nothing would have been predicted without this attention."
         f"\n\nSentences of {split}: {summary['sentences']:,}. A word loses {uniform['mean_drop']:.2f} on "
         f"average under uniform weights and {permuted['mean_drop']:.2f} under permuted ones. "

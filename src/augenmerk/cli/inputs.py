@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from augenmerk.translation import Translation, Translator
 
 COMMAND_LINE = "command line"
-"""The name that stands for a split if the sentences are arguments."""
+"""The name of the split if the sentences are arguments."""
 READ_BYTES = 1 << 16
 """The most bytes that are read from stdin at once."""
 
@@ -78,7 +78,7 @@ def check_sentences(sentences: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class OtherData:
-    """The sentence pairs that --data names, for a run that was trained on others or on the same."""
+    """The sentence pairs of --data; a run may have been trained on others or on the same."""
 
     path: str
     source_language: str | None
@@ -261,7 +261,7 @@ class DoubtfulTranslations:
     def __init__(self, unit: str) -> None:
         """The unit is what is translated, such as a line."""
         self._unit = unit
-        self._reasons: Counter[Reason] = Counter()
+        self._unfamiliar: Counter[Reason] = Counter()
         self._first_unfamiliar = 0
         self._uncovered = self._first_uncovered = 0
         self._missing = ""
@@ -269,46 +269,48 @@ class DoubtfulTranslations:
     def add(self, number: int, translation: "Translation") -> None:
         """Counts the translation with this number, if there is something to doubt."""
         if translation.unfamiliar is not None:
-            self.add_unfamiliar(number, translation.unfamiliar)
+            self.add_unfamiliar(translation.unfamiliar, 1, number)
         if translation.uncovered is not None:
-            self.add_uncovered(number, translation.uncovered)
+            self.add_uncovered(1, number, translation.uncovered)
 
-    def add_unfamiliar(self, number: int, reason: "Reason", count: int = 1) -> None:
-        """Counts an unfamiliar sentence, and others with larger numbers for the same reason."""
-        self._first_unfamiliar = self._first_unfamiliar or number
-        self._reasons[reason] += count
+    def add_unfamiliar(self, reason: "Reason", count: int, first: int) -> None:
+        """Counts unfamiliar sentences; their numbers are larger than those of earlier calls."""
+        self._first_unfamiliar = self._first_unfamiliar or first
+        self._unfamiliar[reason] += count
 
-    def add_uncovered(self, number: int, text: str, count: int = 1) -> None:
-        """Counts a translation that leaves out `text`, and others with larger numbers."""
+    def add_uncovered(self, count: int, first: int, text: str) -> None:
+        """Counts translations that leave something out, the first of them `text`."""
         if not self._uncovered:
-            self._first_uncovered, self._missing = number, shorten(format_message(text))
+            self._first_uncovered, self._missing = first, shorten(format_message(text))
         self._uncovered += count
 
     def warn(self, total: int, hint: str = "") -> None:
         """Prints what was counted among so many; the hint is for translations that leave something out."""
         from augenmerk.text.familiarity import REASONS
 
-        if self._reasons:
-            found, count = self._reasons.most_common(), self._reasons.total()
-            which = self._name(count, total, self._first_unfamiliar)
+        unit = self._unit
+        if (count := self._unfamiliar.total()) == 1:
+            [reason] = self._unfamiliar
+            which = f"The {unit}" if total == 1 else f"{unit.capitalize()} {self._first_unfamiliar:,}"
+            which, reasons = f"{which} is", f"it has {REASONS[reason]}"
+        elif count:
+            which = f"{count:,} of {total:,} {unit}s, from {unit} {self._first_unfamiliar:,} on, are"
+            found = self._unfamiliar.most_common()
             reasons = "; ".join(f"{many:,} with {REASONS[reason]}" for reason, many in found)
+        if count:
             warn(
-                f"{which} unlike the text that this model was trained on ("
-                f"{reasons if count > 1 else f'it has {REASONS[found[0][0]]}'}), and so the translation may "
-                f"be nonsense. Is the text in the right language?"
+                f"{which} unlike the text that this model was trained on ({reasons}), and so the translation "
+                f"may be nonsense. Is the text in the right language?"
             )
         if self._uncovered:
-            others = f"; so do {self._uncovered - 1:,} others of {total:,}" if self._uncovered > 1 else ""
-            which = f"{self._unit} {self._first_uncovered:,}" if total > 1 else f"this {self._unit}"
-            warn(
-                f"The translation of {which} probably leaves out “{self._missing}”: the model hardly looked "
-                f"at it{others}.{hint}"
+            text = ""
+            if self._uncovered > 1:
+                text = f"{self._uncovered:,} of {total:,} translations probably leave out something. "
+            which = (
+                "The translation" if total == 1 else f"The translation of {unit} {self._first_uncovered:,}"
             )
-
-    def _name(self, count: int, total: int, first: int) -> str:
-        if count > 1:
-            return f"{count:,} of {total:,} {self._unit}s, from {self._unit} {first:,} on, are"
-        return f"The {self._unit} is" if total == 1 else f"{self._unit.capitalize()} {first:,} is"
+            text += f"{which} probably leaves out “{self._missing}”: the model hardly looked at it."
+            warn(f"{text}{hint}")
 
 
 def warn_of_translations(translations: "Sequence[Translation]") -> None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 MAX_SEED = 2**63 - 1
 MAX_THREADS = 1024
 MAX_INDEX = 2**31 - 1
-RESUMABLE = "What is finished is kept: run the same command again to resume."
+RESUMABLE = "Finished blocks are kept: run the same command again to resume."
 """What a command that computes in blocks prints when it is interrupted."""
 
 
@@ -58,12 +58,12 @@ Threads = Annotated[
 ]
 Data = Annotated[
     str | None,
-    Option(help=f"{', '.join(DATASETS)}, or a folder or file of your own pairs. Default: the preset's data."),
+    Option(help=f"{', '.join(DATASETS)}, or your own folder or file of pairs. Default: the preset's data."),
 ]
 SourceLanguage = Annotated[str | None, Option(help="Language to translate from, e.g. de.")]
 TargetLanguage = Annotated[str | None, Option(help="Language to translate into, e.g. en.")]
 SkipBad = Annotated[
-    bool, Option("--skip-bad", help="Leave out bad lines of your own files (empty, not UTF-8, ...).")
+    bool, Option("--skip-bad", help="Leave out bad lines of your files (empty, not UTF-8, ...).")
 ]
 Models = Annotated[list[Path] | None, Option(help="Run directory; repeatable. Default: the bundled model.")]
 Layer = Annotated[

@@ -15,6 +15,8 @@ from augenmerk.cli.options import GROUP, grouped
 from augenmerk.cli.terminal import err, format_json, make_table, out
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from augenmerk.data import BadLine
     from augenmerk.evaluation.evaluator import Loss
     from augenmerk.translation import Translation, Translator
@@ -95,15 +97,8 @@ def score(
             out().print(f"{number:>6} {scores}  {escape(one.text)}")
         if show_attention and not json:
             _print_attention(one)
-    console = err() if json else out()
-    if not number:
-        console.print("No pairs.")
-    elif number > 1 or not sentences:
-        console.print(
-            f"\n{number:,} pair{'s' if number > 1 else ''}: log-probability {-total.total:,.2f}, loss "
-            f"{total.mean:.4f} a token ({total.tokens:,}), perplexity {total.perplexity:.2f}, "
-            f"{total.word_perplexity(words):.2f} a word ({words:,}, ends included)"
-        )
+    if number != 1 or not sentences:
+        _print_total(err() if json else out(), number, words, total)
 
 
 def _split_arguments(arguments: Sequence[str], models: Sequence[Path]) -> tuple[list[Path], list[str]]:
@@ -188,6 +183,17 @@ def _print_words(one: "Translation", loss: "Loss", *, first: bool) -> None:
     out().print(
         f"log-probability {one.log_probability:.2f}, loss {loss.mean:.3f} a token ({loss.tokens}), "
         f"perplexity {loss.perplexity:.2f}, {loss.word_perplexity(len(one.target_words)):.2f} a word"
+    )
+
+
+def _print_total(console: "Console", pairs: int, words: int, loss: "Loss") -> None:
+    if not pairs:
+        console.print("No pairs.")
+        return
+    console.print(
+        f"\n{pairs:,} pair{'s' if pairs > 1 else ''}: log-probability {-loss.total:,.2f}, loss "
+        f"{loss.mean:.4f} a token ({loss.tokens:,}), perplexity {loss.perplexity:.2f}, "
+        f"{loss.word_perplexity(words):.2f} a word ({words:,}, ends included)"
     )
 
 

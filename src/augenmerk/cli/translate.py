@@ -158,8 +158,6 @@ def _check_search(search: Search) -> None:
             raise AugenmerkError(f"{name} says how to sample: add --sample.")
     if search.sample and search.beam is not None:
         raise AugenmerkError("A sample is drawn without a beam; give --sample or --beam.")
-    if search.candidates is not None and not search.mbr:
-        raise AugenmerkError("--candidates are what --mbr chooses from: add --mbr, or say --n-best.")
 
 
 def _translate_on_ray(job: "FileJob", translator: "Translator", source: Path, output: Path) -> None:
@@ -181,9 +179,9 @@ def _translate_on_ray(job: "FileJob", translator: "Translator", source: Path, ou
         _warn_of_truncation("line", number, translator)
     doubtful = DoubtfulTranslations("line")
     for reason, count, first in found.unfamiliar:
-        doubtful.add_unfamiliar(first, reason, count)
-    for count, first, text in found.uncovered:
-        doubtful.add_uncovered(first, text, count)
+        doubtful.add_unfamiliar(reason, count, first)
+    for lacking in found.uncovered:
+        doubtful.add_uncovered(*lacking)
     _warn_of_bad_lines(found.bad_lines, found.first_bad)
     doubtful.warn(found.lines, "" if job.split_sentences else SPLITTING)
 

@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,40 +27,6 @@ MIN_SHOWN_WEIGHT = 0.02
 """Smaller weights are drawn without a number and without a line."""
 ROUNDING = 1e-3
 """Weights that were summed in half precision may be outside of 0 to 1 by this much."""
-
-
-class TranslationLike(Protocol):
-    """The part of `augenmerk.Translation` that a map is made from."""
-
-    @property
-    def finished(self) -> bool: ...
-    @property
-    def truncated(self) -> bool: ...
-    @property
-    def source_words(self) -> Sequence[str]: ...
-    @property
-    def target_words(self) -> Sequence[str]: ...
-    @property
-    def attention(self) -> Any: ...
-    @property
-    def source_subwords(self) -> Sequence[str]: ...
-    @property
-    def target_subwords(self) -> Sequence[str]: ...
-    @property
-    def subword_attention(self) -> Any: ...
-
-
-class HeadLike(Protocol):
-    """The part of `augenmerk.translation.HeadAttention` that a map is made from."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def part(self) -> str: ...
-    @property
-    def attention(self) -> Any: ...
-    @property
-    def subword_attention(self) -> Any: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,17 +71,17 @@ class AttentionMap:
     @classmethod
     def from_translation(
         cls,
-        translation: TranslationLike,
+        translation: Any,
         *,
         subwords: bool = False,
-        head: HeadLike | None = None,
+        head: Any = None,
         title: str | None = None,
         reference: str | None = None,
     ) -> Self:
-        """Makes the map of a translation, over its words or over its subwords.
+        """Makes the map of an `augenmerk.Translation`, over its words or over its subwords.
 
-        With one of the translation's heads it is the map of that head, and called after it. In the map of a
-        head of self-attention, source words look at source words, or target words at those before them.
+        With one of its heads it is the map of that head, and called after it. In the map of a head of
+        self-attention, source words look at source words, or target words at those before them.
         """
         notes = []
         if translation.truncated:
@@ -129,12 +95,12 @@ class AttentionMap:
         if subwords:
             source, target = translation.source_subwords, translation.target_subwords
             weights = shown.subword_attention
-        if head is not None and head.part == "encoder":
-            target = source
-        elif head is not None and head.part == "decoder":
-            source = (BEGIN, *target)[: weights.shape[1]]
         if head is not None:
             title = f"{title}, {head.name}" if title else head.name
+            if head.part == "encoder":
+                target = source
+            elif head.part == "decoder":
+                source = (BEGIN, *target)[: weights.shape[1]]
         return cls(source, target, weights.tolist(), title, reference, " ".join(notes) or None)
 
     @cached_property

@@ -106,14 +106,25 @@ def draw_training_curves(
     with use_theme(theme):
         columns = min(len(kinds), 3)
         rows = ceil(len(kinds) / columns)
-        width = {1: 6.4, 2: 9.6, 3: 12.0}[columns]
-        figure = new_figure(width, 3.6 * rows + (0.3 if len(runs) > 1 else 0))
+        several = len(runs) > 1
+        figure = new_figure({1: 6.4, 2: 9.6, 3: 12.0}[columns], 3.6 * rows + (0.3 if several else 0))
         panels = figure.subplots(rows, columns, squeeze=False).flat
         for axes in panels[len(kinds) :]:
             axes.set_axis_off()
         for axes, kind in zip(panels, kinds.values(), strict=False):
-            _draw_panel(axes, runs, kind, by, theme)
-        if len(runs) > 1:
+            axes.margins(x=0.04, y=0.14)
+            for number, run in enumerate(runs):
+                _draw_run(axes, run, number, kind, by, theme, several=several)
+            set_heading(axes, kind.heading)
+            axes.set_xlabel(by)
+            axes.xaxis.get_major_locator().set_params(integer=by != "seconds")
+            if kind.from_zero:
+                axes.set_ylim(bottom=0)
+            if several and len(kind.keys) > 1:
+                styles = zip(kind.keys.values(), LINE_STYLES, strict=False)
+                signs = [make_sign(name, theme.muted, linestyle=style) for name, style in styles]
+                axes.legend(handles=signs, fontsize=pt(MEDIUM))
+        if several:
             signs = [
                 make_sign(
                     run.name, choose_colour(number, theme), linewidth=2, **_choose_marker(number, theme)
@@ -124,54 +135,32 @@ def draw_training_curves(
         return figure
 
 
-def _draw_panel(axes: Axes, runs: Sequence[RunCurves], kind: CurveKind, by: str, theme: Theme) -> None:
-    from matplotlib.ticker import MaxNLocator
-
+def _draw_run(
+    axes: Axes, run: RunCurves, number: int, kind: CurveKind, by: str, theme: Theme, *, several: bool
+) -> None:
+    """Draws the lines of a run, with a ring around its best value; their names, if it is the only one."""
     ends = []
-    for number, run in enumerate(runs):
-        for line, (key, name) in enumerate(kind.keys.items()):
-            curve = run.get_points(key, by)
-            if not curve:
-                continue
-            colour = choose_colour(line if len(runs) == 1 else number, theme)
-            look: dict[str, Any] = {
-                "color": colour,
-                "linestyle": LINE_STYLES[line],
-                "lw": pt(2 - line / 2),
-            }
-            marker = _choose_marker(number, theme)
-            marker["markersize"] = pt(marker["markersize"])
-            every = 1 if len(curve) <= 40 else len(curve) // 20  # so that the line is seen
-            axes.plot(*zip(*curve, strict=True), markevery=every, **look, **marker)
-            if len(runs) == 1 and len(kind.keys) > 1:
-                ends.append((*curve[-1], name, colour))
-            if line == 0 and kind.best is not None:
-                _mark_best(axes, find_best(curve, kind.best), kind.best, theme, named=len(runs) == 1)
-    if len(runs) > 1 and len(kind.keys) > 1:
-        signs = [
-            make_sign(name, theme.muted, linestyle=style)
-            for name, style in zip(kind.keys.values(), LINE_STYLES, strict=False)
-        ]
-        axes.legend(handles=signs, fontsize=pt(MEDIUM))
-    set_heading(axes, kind.heading)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=by != "seconds", min_n_ticks=1))
-    axes.set_xlabel(by)
-    axes.margins(y=0.14)
-    if kind.from_zero:
-        axes.set_ylim(bottom=0)
-    if by == "epoch":
-        axes.margins(x=0.04)
-    label_ends(axes, ends)
-
-
-def _mark_best(axes: Axes, best: tuple[float, float], which: str, theme: Theme, *, named: bool) -> None:
-    x, y = best
-    ring: dict[str, Any] = {"markersize": pt(9), "markeredgewidth": pt(1.2)}
-    axes.plot([x], [y], "o", markerfacecolor="none", markeredgecolor=theme.ink, **ring)
-    if named:
-        side = pt(-14 if which == "lowest" else 14)  # where no curve is
-        text = axes.annotate(f"best: {y:.4g}", (x, y), (0, side), textcoords="offset points")
-        text.set(ha="center", va="center", fontsize=pt(SMALL), color=theme.muted)
+    marker = _choose_marker(number, theme)
+    marker["markersize"] = pt(marker["markersize"])
+    for line, (key, name) in enumerate(kind.keys.items()):
+        curve = run.get_points(key, by)
+        if not curve:
+            continue
+        colour = choose_colour(number if several else line, theme)
+        look: dict[str, Any] = {"color": colour, "linestyle": LINE_STYLES[line], "lw": pt(2 - line / 2)}
+        every = 1 if len(curve) <= 40 else len(curve) // 20  # so that the line is seen
+        axes.plot(*zip(*curve, strict=True), markevery=every, **look, **marker)
+        ends.append((*curve[-1], name, colour))
+        if line == 0 and kind.best is not None:
+            best = find_best(curve, kind.best)
+            ring: dict[str, Any] = {"markersize": pt(9), "markeredgewidth": pt(1.2)}
+            axes.plot(*zip(best, strict=True), "o", mfc="none", markeredgecolor=theme.ink, **ring)
+            if not several:
+                side = pt(-14 if kind.best == "lowest" else 14)  # where no curve is
+                text = axes.annotate(f"best: {best[1]:.4g}", best, (0, side), textcoords="offset points")
+                text.set(ha="center", va="center", fontsize=pt(SMALL), color=theme.muted)
+    if not several and len(kind.keys) > 1:
+        label_ends(axes, ends)
 
 
 def _choose_marker(number: int, theme: Theme) -> dict[str, Any]:

@@ -241,14 +241,13 @@ class PictureSize(NamedTuple):
                 f"'{text}' is not a size of a picture: expected a shape such as 16:9, inches such as 8x4.5, "
                 f"or centimetres such as 20x10cm."
             )
-        width, height = (
-            float(match[side]) / (2.54 if match["unit"] == "cm" else 1) for side in ("width", "height")
-        )
-        if min(width, height) <= 0 or (is_shape and not 0.1 <= width / height <= 10):
-            raise AugenmerkError(f"A picture cannot have the size {text}: up to 10:1 or 1:10 is possible.")
-        if not is_shape and not (min(width, height) >= 1 and max(width, height) <= MAX_INCHES):
+        unit = 2.54 if match["unit"] == "cm" else 1.0
+        width, height = float(match["width"]) / unit, float(match["height"]) / unit
+        low, high = sorted((width, height))
+        if not (0 < high <= 10 * low if is_shape else low >= 1 and high <= MAX_INCHES):
             raise AugenmerkError(
-                f"A picture cannot have the size {text}: each side is 1 to {MAX_INCHES:g} inches long."
+                f"A picture cannot have the size {text}: shapes go up to 10:1 or 1:10, and each side is 1 to "
+                f"{MAX_INCHES:g} inches long."
             )
         return cls(width, height, is_shape)
 
