@@ -26,8 +26,7 @@ from augenmerk.translation import Translator
 if find_spec("triton") is not None:  # which the first step on a GPU imports
     from triton.runtime.cache import triton_key
 
-    import augenmerk.model.kernels.cross_entropy
-    import augenmerk.model.kernels.gru  # noqa: F401
+    import augenmerk.model.kernels.gpu  # noqa: F401
 
     triton_key()  # a hash of Triton's own files, 0.3 s, which its first kernel is looked up with
 

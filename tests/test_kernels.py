@@ -14,9 +14,8 @@ from augenmerk.base.config import ModelConfig, TrainConfig
 from augenmerk.model import kernels
 from augenmerk.model.gru import run_each
 from augenmerk.model.interface import build_model
-from augenmerk.model.kernels import apply_linear, embed, fused_cross_entropy, half_precision, run_gru
-from augenmerk.model.kernels.cpu_gru import Packing
-from augenmerk.model.kernels.dropout import Dropout
+from augenmerk.model.kernels import Dropout, apply_linear, embed, fused_cross_entropy, half_precision, run_gru
+from augenmerk.model.kernels.cpu import Packing
 from augenmerk.text.batching import Batch
 from augenmerk.training.engine import Engine
 

@@ -23,8 +23,7 @@ from torch import Tensor, nn
 from augenmerk.base.config import ModelConfig
 from augenmerk.model.attention import Memory, make_attention
 from augenmerk.model.interface import TranslationModel
-from augenmerk.model.kernels import apply_linear, embed, run_gru
-from augenmerk.model.kernels.dropout import Dropout, dropout
+from augenmerk.model.kernels import Dropout, apply_linear, dropout, embed, run_gru
 from augenmerk.search.decoder import AttentionWeights, Source, State, padded
 
 

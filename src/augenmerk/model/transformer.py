@@ -33,8 +33,7 @@ from torch import Tensor, nn
 from augenmerk.base.config import LEARNT_POSITIONS, ModelConfig
 from augenmerk.model.attention import Attention, Memory, MultiHeadAttention, make_attention
 from augenmerk.model.interface import TranslationModel
-from augenmerk.model.kernels import apply_linear
-from augenmerk.model.kernels.dropout import Dropout
+from augenmerk.model.kernels import Dropout, apply_linear
 from augenmerk.search.decoder import AttentionWeights, Source, State, padded
 
 Look = Callable[[int, Attention, Tensor, Memory], Tensor]

@@ -10,12 +10,15 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 MAX_ONE_HOT = 2**27
 """Entries that the matrix of an embedding's gradient may have: 256 MiB."""
+DROPOUT_VALUES = 1 << 16
+"""A number is kept or dropped by one of so many random values, so p is rounded to one in 65,536."""
 
 
 def half_precision(device: torch.device) -> torch.dtype | None:
@@ -43,15 +46,41 @@ def _works(device: torch.device) -> bool:
     return True
 
 
+def _apply(function: type[torch.autograd.Function], *arguments: Any) -> Tensor:
+    result: Tensor = function.apply(*arguments)  # type: ignore[no-untyped-call]
+    return result
+
+
+class Dropout(nn.Dropout):
+    """Sets numbers to 0 with probability p in training, and scales the others by 1 / (1 - p)."""
+
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
+        return dropout(input, self.p, self.training)
+
+
+def dropout(x: Tensor, p: float, training: bool) -> Tensor:
+    """Does what `Dropout` does.
+
+    On a CPU, torch draws 64 random bits for each number, one after another. Sixteen of them are enough.
+    """
+    dropped = round(p * DROPOUT_VALUES)
+    if not training or x.device.type != "cpu" or not 0 < dropped < DROPOUT_VALUES:
+        return nn.functional.dropout(x, p, training)
+    count = x.numel()
+    drawn = torch.empty(-(-count // 4), dtype=torch.int64).random_(-(2**63), None)
+    kept = drawn.view(torch.int16)[:count].view(x.shape) >= dropped - DROPOUT_VALUES // 2
+    return x * kept.to(x.dtype).mul_(DROPOUT_VALUES / (DROPOUT_VALUES - dropped))
+
+
 def embed(ids: Tensor, layer: nn.Embedding) -> Tensor:
     """Returns the embeddings (B, S, E) of ids (B, S)."""
     dtype = half_precision(ids.device)
     if dtype is None or ids.numel() * len(layer.weight) > MAX_ONE_HOT:
         embedded: Tensor = layer(ids)
         return embedded
-    from augenmerk.model.kernels import embedding
+    from augenmerk.model.kernels import gpu
 
-    return embedding.embed(ids, layer.weight, dtype)
+    return _apply(gpu.Embed, ids, layer.weight, dtype)
 
 
 def apply_linear(x: Tensor, layer: nn.Linear) -> Tensor:
@@ -60,10 +89,10 @@ def apply_linear(x: Tensor, layer: nn.Linear) -> Tensor:
     if dtype is None:
         y: Tensor = layer(x)
         return y
-    from augenmerk.model.kernels.linear import linear
+    from augenmerk.model.kernels import gpu
 
     with torch.autocast("cuda", enabled=False):
-        return linear(x.to(dtype), layer.weight, layer.bias)
+        return _apply(gpu.Linear, x.to(dtype), layer.weight, layer.bias)
 
 
 def run_gru(
@@ -77,10 +106,9 @@ def run_gru(
     order, as in `nn.GRU.all_weights`.
     """
     on_cpu = x.device.type == "cpu"
-    if on_cpu and not torch.is_grad_enabled():
-        return None
     dtype = half_precision(x.device)
-    if not on_cpu and (dtype is None or _mps_runs()):
+    usable = torch.is_grad_enabled() if on_cpu else dtype is not None and not _mps_runs()
+    if not usable:
         return None
     B, D, H = len(x), len(directions), directions[0][1].shape[1]
     if h0 is None:
@@ -89,21 +117,19 @@ def run_gru(
         torch.stack(weights) if D > 1 else weights[0][None] for weights in zip(*directions, strict=True)
     ]
     if on_cpu:
-        from augenmerk.model.kernels import cpu_gru
+        from augenmerk.model.kernels import cpu
 
         dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else x.dtype
-        if lengths is None:
-            lengths = torch.full((B,), x.shape[1])
+        packing = cpu.Packing.of(torch.full((B,), x.shape[1]) if lengths is None else lengths, x.shape[1], D)
         with torch.autocast("cpu", enabled=False):
-            return cpu_gru.gru(x.to(dtype), h0.to(dtype), lengths, stacked)
-    assert dtype is not None
-    from augenmerk.model.kernels import gru
+            return _apply(cpu.GRU, x.to(dtype), h0.to(dtype), packing, *stacked)
+    from augenmerk.model.kernels import gpu
 
-    tiles = gru.choose_tiles(B, H, D, x.device)
+    tiles = gpu.choose_tiles(B, H, D, x.device)
     if tiles is None:
         return None
     with torch.autocast("cuda", enabled=False):
-        return gru.gru(x.to(dtype), h0.to(dtype), lengths, stacked, tiles)
+        return _apply(gpu.GRU, x.to(dtype), h0.to(dtype), lengths, *stacked, tiles)
 
 
 def _mps_runs() -> bool:
@@ -124,8 +150,8 @@ def fused_cross_entropy(
     is `ignore` do not count. Needs Triton on a GPU.
     """
     if logits.device.type == "cpu":
-        from augenmerk.model.kernels import cpu_cross_entropy as kernel
+        from augenmerk.model.kernels import cpu as kernels
     else:
-        from augenmerk.model.kernels import cross_entropy as kernel  # type: ignore[no-redef]
+        from augenmerk.model.kernels import gpu as kernels  # type: ignore[no-redef]
 
-    return kernel.cross_entropy(logits, targets, vocabulary, ignore, label_smoothing)
+    return _apply(kernels.CrossEntropy, logits, targets, vocabulary, ignore, label_smoothing)

@@ -1,4 +1,4 @@
-"""A GRU on a CPU, for one direction or two at once, with its own backward pass.
+"""Parts of a training step on a CPU: a GRU, for one direction or two at once, and the loss.
 
 torch computes a GRU on a CPU step by step, and so do its gradients: each of a dozen operations is recorded,
 and the gradient of each weight is added up once for every step. Here a step forward is six operations and a
@@ -17,9 +17,12 @@ The gradient of everything before an activation is that of h' times what the for
     of m: (that of x_n) r
 
 The second direction reads each sentence backwards by its own length.
+
+With label smoothing e, the loss of a row with the target y is (1 - e) of -log p_y and e of the mean
+of -log p over the vocabulary. Its gradient is p, less e / V everywhere, less 1 - e at y. So what the loss is
+made of is nearly the gradient, which is computed with it, a few rows at a time, and written over the logits.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -30,6 +33,8 @@ from torch import Tensor
 ROUND_SENTENCES, ROUND_WORDS = 16, 64
 """What is read at a step, and in all, is rounded up to multiples of these: oneDNN compiles a product in bf16
 for each number of rows, and keeps the code."""
+BLOCK_BYTES = 4 << 20
+"""The bytes of logits that are computed at a time, and stay in the caches of a CPU meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -78,18 +83,13 @@ class Packing:
         return x.reshape(D * N, size).index_select(0, rows.flatten()).view(-1, D, size)
 
 
-def gru(x: Tensor, h0: Tensor, lengths: Tensor, weights: Sequence[Tensor]) -> Tensor:
-    """Returns the states (B, S, D * H) for x (B, S, E) and h0 (B, D, H), both in one dtype.
+class GRU(torch.autograd.Function):
+    """Computes the states (B, S, D * H) for x (B, S, E) and h0 (B, D, H), both in one dtype.
 
     The weights and biases are those of torch, in any dtype, the directions one after another: (D, 3H, E),
-    (D, 3H, H), (D, 3H), (D, 3H). The states after the end of a sentence, by its length (B), mean nothing.
+    (D, 3H, H), (D, 3H), (D, 3H). The states after the end of a sentence mean nothing.
     """
-    packing = Packing.of(lengths, x.shape[1], len(weights[0]))
-    out: Tensor = _GRU.apply(x, h0, packing, *weights)  # type: ignore[no-untyped-call]
-    return out
 
-
-class _GRU(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any,
@@ -167,3 +167,47 @@ def _sum_of_products(left: Tensor, right: Tensor) -> Tensor:
     """Returns the products of (D, N, L) and (D, N, R) over all words, (D, L, R)."""
     # A batch of one matrix would be copied before it is multiplied.
     return (left[0].t() @ right[0])[None] if len(left) == 1 else left.mT @ right
+
+
+class CrossEntropy(torch.autograd.Function):
+    """Computes the sum of the losses of all rows, in fp32 or better. The logits are written over."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, logits: Tensor, targets: Tensor, vocabulary: int, ignore: int, smoothing: float
+    ) -> Tensor:
+        at_least_fp32 = torch.promote_types(logits.dtype, torch.float32)
+        rows = max(1, BLOCK_BYTES // (vocabulary * at_least_fp32.itemsize))
+        loss = torch.zeros((), dtype=at_least_fp32)
+        for block, its_targets in zip(
+            torch.split(logits[:, :vocabulary], rows), torch.split(targets, rows), strict=True
+        ):
+            loss += _replace_by_gradients(block, its_targets, ignore, smoothing, at_least_fp32)
+        logits[:, vocabulary:] = 0
+        ctx.gradients = logits
+        return loss
+
+    @staticmethod
+    def backward(ctx: Any, scale: Tensor) -> tuple[Tensor | None, ...]:
+        gradients, ctx.gradients = ctx.gradients, None
+        return gradients.mul_(scale), None, None, None, None
+
+
+def _replace_by_gradients(
+    logits: Tensor, targets: Tensor, ignore: int, smoothing: float, dtype: torch.dtype
+) -> Tensor:
+    """Returns the sum of the losses of logits (N, V), and writes their gradients over them."""
+    targets = targets[:, None]  # (N, 1)
+    real = targets != ignore
+    share = real.to(dtype)
+    x = logits - logits.amax(1, keepdim=True).to(dtype)  # in this dtype
+    at_target, mean = x.gather(1, targets), x.mean(1, keepdim=True) if smoothing else 0
+    p = x.exp_()
+    sums = p.sum(1, keepdim=True)
+    losses = sums.log() - (1 - smoothing) * at_target - smoothing * mean
+    p *= share / sums
+    if smoothing:
+        p -= smoothing / p.shape[1] * share
+    p.scatter_add_(1, targets, (smoothing - 1) * share)
+    logits.copy_(p)
+    return torch.where(real, losses, 0).sum()

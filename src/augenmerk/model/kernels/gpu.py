@@ -1,8 +1,8 @@
-"""A GRU whose steps all run in one kernel, in Triton, for one direction or two at once.
+"""Parts of a training step on a GPU in half precision; a GRU and the loss are kernels in Triton.
 
-cuDNN launches two kernels for each step and direction, which take most of a training step of a small model.
-Here each program of one kernel keeps its share of the recurrent weights and of the states for all steps;
-after each step, the programs that share sentences wait for each other.
+cuDNN launches two kernels for each step and direction of a GRU, which take most of a training step of a small
+model. Here each program of one kernel keeps its share of the recurrent weights and of the states for all
+steps; after each step, the programs that share sentences wait for each other.
 
 B sentences, S positions, D directions (1 or 2), E inputs, H states. Gates are in torch's order r, z, n:
 
@@ -10,17 +10,22 @@ B sentences, S positions, D directions (1 or 2), E inputs, H states. Gates are i
     h' = (1 - z) n + z h
 
 The second direction reads each sentence backwards by its own length, and then its padding.
+
+Torch's own loss reads and writes the logits, which are the largest tensor of training, eight times, most of
+them in fp32. Here it is one kernel for each direction.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-decorators
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
+
+BLOCK = 2048
+"""How many logits a program holds at a time."""
 
 
 class Tiles(NamedTuple):
@@ -48,17 +53,13 @@ def choose_tiles(B: int, H: int, directions: int, device: torch.device) -> Tiles
     return None
 
 
-def gru(x: Tensor, h0: Tensor, lengths: Tensor | None, weights: Sequence[Tensor], tiles: Tiles) -> Tensor:
-    """Returns the states (B, S, D * H) for x (B, S, E) and h0 (B, D, H), all in one dtype of half precision.
+class GRU(torch.autograd.Function):
+    """Computes the states (B, S, D * H) for x (B, S, E) and h0 (B, D, H), all in one dtype of half precision.
 
     The weights and biases are those of torch, in fp32, the directions one after another: (D, 3H, E),
     (D, 3H, H), (D, 3H), (D, 3H). The lengths (B) are needed for two directions only.
     """
-    out: Tensor = _GRU.apply(x, h0, lengths, *weights, tiles)  # type: ignore[no-untyped-call]
-    return out
 
-
-class _GRU(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any,
@@ -285,3 +286,122 @@ def _gru_backward(
     tl.store(sums + 3 * H, tl.sum(sum_h, 0))
     index = rows * D + direction
     tl.store(d_h0 + index[:, None] * H + states[None, :], grad.to(d_h0.dtype.element_ty), mask=mask)
+
+
+class CrossEntropy(torch.autograd.Function):
+    """Computes the sum of the losses of all rows, in fp32."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, logits: Tensor, targets: Tensor, vocabulary: int, ignore: int, smoothing: float
+    ) -> Tensor:
+        losses, normalisers = (torch.empty(len(logits), device=logits.device) for _ in range(2))
+        ctx.constants = (vocabulary, ignore, smoothing, logits.shape[1], BLOCK)
+        _losses[(len(logits),)](logits, targets, losses, normalisers, *ctx.constants)
+        ctx.save_for_backward(logits, targets, normalisers)
+        return losses.sum()
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        logits, targets, normalisers = ctx.saved_tensors
+        d_logits = torch.empty_like(logits)
+        blocks = triton.cdiv(logits.shape[1], BLOCK)
+        _gradients[(len(logits), blocks)](logits, targets, normalisers, grad, d_logits, *ctx.constants)
+        return d_logits, None, None, None, None
+
+
+@triton.jit(do_not_specialize=["vocabulary", "ignore", "smoothing"])
+def _losses(
+    logits,
+    targets,
+    losses,
+    normalisers,  # log sum exp of the rows
+    vocabulary,
+    ignore,
+    smoothing,
+    width,  # of a row of logits
+    BLOCK: tl.constexpr,
+):
+    row = tl.program_id(0).to(tl.int64)
+    largest = tl.full((BLOCK,), float("-inf"), tl.float32)
+    exponentials = tl.zeros((BLOCK,), tl.float32)
+    total = tl.zeros((BLOCK,), tl.float32)
+    for start in range(0, vocabulary, BLOCK):
+        columns = start + tl.arange(0, BLOCK)
+        x = tl.load(logits + row * width + columns, mask=columns < vocabulary, other=float("-inf")).to(
+            tl.float32
+        )
+        larger = tl.maximum(largest, x)
+        known = larger > float("-inf")
+        exponentials = tl.where(known, exponentials * tl.exp(largest - larger) + tl.exp(x - larger), 0.0)
+        largest = larger
+        total += tl.where(columns < vocabulary, x, 0.0)
+    top = tl.max(largest, 0)
+    normaliser = top + tl.log(tl.sum(exponentials * tl.exp(largest - top), 0))
+    target = tl.load(targets + row)
+    at_target = tl.load(logits + row * width + target).to(tl.float32)
+    loss = normaliser - (1 - smoothing) * at_target - smoothing / vocabulary * tl.sum(total, 0)
+    tl.store(losses + row, tl.where(target == ignore, 0.0, loss))
+    tl.store(normalisers + row, normaliser)
+
+
+@triton.jit(do_not_specialize=["vocabulary", "ignore", "smoothing"])
+def _gradients(
+    logits,
+    targets,
+    normalisers,
+    grad,  # of the sum of the losses
+    d_logits,
+    vocabulary,
+    ignore,
+    smoothing,
+    width,  # of a row of logits
+    BLOCK: tl.constexpr,
+):
+    row = tl.program_id(0).to(tl.int64)
+    columns = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    target = tl.load(targets + row)
+    x = tl.load(logits + row * width + columns, mask=columns < vocabulary, other=float("-inf")).to(tl.float32)
+    wanted = smoothing / vocabulary + tl.where(columns == target, 1 - smoothing, 0.0)
+    d_x = (tl.exp(x - tl.load(normalisers + row)) - wanted) * tl.load(grad)
+    d_x = tl.where((columns < vocabulary) & (target != ignore), d_x, 0.0)
+    tl.store(d_logits + row * width + columns, d_x.to(d_logits.dtype.element_ty), mask=columns < width)
+
+
+class Embed(torch.autograd.Function):
+    """Takes the rows of weight (V, E) for ids (B, S), in a dtype that is also that of the gradients.
+
+    The gradient is a matrix product, which on a GPU is faster than sorting the words.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, ids: Tensor, weight: Tensor, dtype: torch.dtype) -> Tensor:
+        ctx.save_for_backward(ids)
+        ctx.words = len(weight)
+        return weight[ids].to(dtype)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        [ids] = ctx.saved_tensors
+        one_hot = grad.new_zeros(ids.numel(), ctx.words).scatter_(1, ids.flatten()[:, None], 1)
+        return None, torch.mm(one_hot.t(), grad.flatten(0, 1), out_dtype=torch.float32), None
+
+
+class Linear(torch.autograd.Function):
+    """Computes x (..., N) times weight (M, N), plus bias (M), in the dtype of x; these two are in fp32.
+
+    The weights get their gradients in fp32, straight from the matrix product.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        weight = weight.to(x.dtype)
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight, bias.to(x.dtype))
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, ...]:
+        x, weight = ctx.saved_tensors
+        rows = grad.flatten(0, -2)
+        d_weight = torch.mm(rows.t(), x.flatten(0, -2), out_dtype=torch.float32)
+        return grad @ weight, d_weight, rows.sum(0, dtype=torch.float32)
