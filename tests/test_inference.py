@@ -175,16 +175,13 @@ def test_weights_of_another_model_are_refused(variant: dict[str, Any]) -> None:
     arrays = {name: to_numpy(tensor) for name, tensor in model.state_dict().items()}
     name = next(iter(arrays))
     for wrong, complaint in (
-        ({key: array for key, array in arrays.items() if key != name}, f"here lacks {name}: it is not of"),
         (
-            {**arrays, "more": arrays[name], "yet": arrays[name]},
-            "here has unknown more and 1 more: it is not",
+            {key: array for key, array in arrays.items() if key != name},
+            f"here is not of .*: {name} is absent",
         ),
-        (
-            {**arrays, name: arrays[name][:3]},
-            rf"here has {name} as 3 x .* \(float32\), but the model .* needs",
-        ),
-        ({**arrays, name: arrays[name].astype(np.int64)}, f"here has {name} as .* \\(int64\\)"),
+        ({**arrays, "more": arrays[name]}, "more is .* and should be absent"),
+        ({**arrays, name: arrays[name][:3]}, rf"{name} is 3 x .* \(float32\) and should be .* x"),
+        ({**arrays, name: arrays[name].astype(np.int64)}, f"{name} is .* \\(int64\\) and should be"),
     ):
         with pytest.raises(AugenmerkError, match=complaint):
             build_inference_model(model.config, wrong, 70, 80, "here")

@@ -124,7 +124,7 @@ def test_a_rounded_model_is_nearly_the_same(variant: dict[str, Any], monkeypatch
     monkeypatch.setattr(int8, "MIN_OUTPUTS", 1)
     model = in_numpy(make(variant, torch.float32))
     assert isinstance(model, GRUTranslator | TransformerTranslator)
-    rounded = round_weights(model)
+    rounded: Any = round_weights(model)
     assert isinstance(rounded.W_o, Int8Linear)
     assert isinstance(model.W_o, Linear)
     rng = np.random.default_rng(1)
@@ -141,7 +141,7 @@ def test_a_rounded_model_is_nearly_the_same(variant: dict[str, Any], monkeypatch
 def test_gates_are_rounded_and_narrow_layers_are_not(shipped: Translator) -> None:
     [model] = shipped.models
     assert isinstance(model, GRUTranslator)
-    rounded = round_weights(model)
+    rounded: Any = round_weights(model)
     assert isinstance(rounded.encoder[0].W_h, Int8Stack)
     assert isinstance(rounded.decoder[0].W_h, Int8Linear)
     assert rounded.bridge is model.bridge

@@ -45,10 +45,11 @@ class GRUTranslator(InferenceModel):
         self.W_s = [weights.linear(f"W_s.{layer}", 2 * H, H) for layer in range(L)]
         self.W_b = weights.take("W_b.weight", padded(target_vocabulary), E)
         decoder = weights.inside("decoder")
-        self.decoder = [GRU(*Gates.take(decoder, E if layer == 0 else H, H, layer)) for layer in range(L)]
+        self.decoder = [Gates.take(decoder, E if layer == 0 else H, H, layer) for layer in range(L)]
         inputs = 3 * H if config.tie == "none" else E
         self.W_o = weights.output_layer("W_o", inputs, target_vocabulary)
         self.attention = make_attention(config, weights.inside("attention"))
+        self.selective = self.attention.selective
         self.bridge: Layer | None = None
         if config.tie != "none":
             # W [a_i, g_i] = W_1 a_i + W_2 g_i, and W_1 a_i = sum_t alpha_it W_1 v_t. So W_1 is applied once
@@ -58,10 +59,6 @@ class GRUTranslator(InferenceModel):
             self.bridge = Linear.of(W[:, 2 * H :], None)
         size = len(self.W_b) * 3 * H * self.W_b.itemsize
         self._table = self.decoder[0].W_i(self.W_b) if size <= MAX_TABLE_BYTES else None  # (V, 3H)
-
-    @property
-    def selective(self) -> bool:
-        return self.attention.selective
 
     def encode(self, src: Integers, src_mask: Mask) -> Source:
         """Computes equations 3 to 8 for sources (B, S) padded to the right."""
@@ -92,13 +89,11 @@ class GRUTranslator(InferenceModel):
     def _next_states(self, tokens: Integers, g: list[Floats]) -> list[Floats]:
         """Computes equations 9 and 10 for one more word (B): g_i from g_{i-1}, L x (B, H)."""
         for layer, gru in enumerate(self.decoder):
-            if layer:
-                gates = gru.W_i(g[layer - 1])
-            elif self._table is not None:
+            if layer == 0 and self._table is not None:
                 gates = self._table[tokens]
             else:
-                gates = gru.W_i(self.W_b[tokens])
-            g[layer] = gru.cell(gates, g[layer])
+                gates = gru.W_i(g[layer - 1] if layer else self.W_b[tokens])
+            g[layer] = gru_cell(gates, gru.W_h(g[layer]), gru.b_n, g[layer])
         return g
 
     def states(self, tgt_in: Integers, source: Source) -> Floats:
@@ -131,7 +126,7 @@ class GRUTranslator(InferenceModel):
 
 
 class Gates(NamedTuple):
-    """The weights of one layer of a GRU in one direction, for `gru_cell`.
+    """The weights of one layer of a GRU in one direction, as torch defines it, for `gru_cell`.
 
     sigmoid(x) = (1 + tanh(x / 2)) / 2, and vector instructions compute tanh at once. So what the gates r and
     z are made of is halved here, which changes no digit of it, and so is what r is multiplied with.
@@ -158,18 +153,6 @@ class Gates(NamedTuple):
         )
 
 
-class GRU(NamedTuple):
-    """One layer of a GRU in one direction, as torch defines it."""
-
-    W_i: Layer
-    W_h: Layer
-    b_n: Floats
-
-    def cell(self, gates: Floats, h: Floats) -> Floats:
-        """Computes one step for all rows (B, H) at once, given W_i x + b for the three gates, (B, 3H)."""
-        return gru_cell(gates, self.W_h(h), self.b_n, h)
-
-
 class BidirectionalGRU:
     """Two GRUs, one for each direction, computed side by side."""
 
@@ -178,9 +161,10 @@ class BidirectionalGRU:
             Gates.take(weights.inside(f"{way}.{layer}"), size, hidden) for way in ("forwards", "backwards")
         ]
         self.hidden = hidden
-        self.W_i: Layer = Linear.side_by_side([each.W_i for each in both])  # to (..., 6H)
-        # (2, ..., H) to (2, ..., 3H)
-        self.W_h: Layer = StackedLinear(np.stack([each.W_h.weight for each in both]))
+        biases = [each.W_i.bias for each in both if each.W_i.bias is not None]
+        W_i = Linear(np.concat([each.W_i.weight for each in both], axis=1), np.concat(biases))
+        self.W_i: Layer = W_i  # to (..., 6H)
+        self.W_h: Layer = StackedLinear(np.stack([each.W_h.weight for each in both]))  # (2, ..., H or 3H)
         self.b_n = np.stack([each.b_n for each in both])[:, None]  # (2, 1, H)
 
     def run(self, x: Floats, numbers: Integers, order: Integers, lengths: Integers) -> Floats:

@@ -14,6 +14,7 @@ one row before it begins the next, where numpy goes through all rows five times.
 """
 
 import os
+from collections.abc import Mapping
 from copy import copy
 from functools import cache
 from importlib.util import find_spec
@@ -31,7 +32,7 @@ MIN_OUTPUTS = 256
 BLOCK_ROWS = 128
 """Vectors that are computed at a time: intermediate results of ONNX Runtime then stay in the caches."""
 TINY = np.float32(1e-20)
-"""Takes the place of a step of 0, where all numbers are 0."""
+"""The smallest step: it stands for 0, where all numbers are 0."""
 
 _Part = TypeVar("_Part")
 
@@ -113,10 +114,7 @@ class LogSoftmax:
     """The logarithm of the softmax over the last axis, written over its argument."""
 
     def __init__(self) -> None:
-        from onnx import helper
-
-        nodes = [helper.make_node("LogSoftmax", ["x"], ["y"], axis=1)]
-        self._session = _compile(nodes, {}, "columns", "columns")  # of any number
+        self._session = _compile("y = LogSoftmax <axis = 1> (x)", {}, "columns", "columns")  # of any number
 
     def __call__(self, x: Floats, /) -> Floats:
         rows = np.ascontiguousarray(x.reshape(-1, x.shape[-1]), np.float32)
@@ -132,64 +130,54 @@ def _run(session: Any, x: Floats, y: Floats) -> None:
     session.run_with_iobinding(binding)
 
 
+ONE_STEP = """
+    rounded = QuantizeLinear(x, step, zero)
+    product = com.microsoft.MatMulIntegerToFloat(rounded, weights, step, weight_steps, zero, weight_zero)"""
+"""The product of weights and vectors that share a step, in ONNX."""
+OWN_STEPS = """
+    sizes = Abs(x)
+    largest = ReduceMax <axes = [1], keepdims = 1> (sizes)
+    largest_step = Div(largest, input_steps)
+    step = Max(largest_step, tiny)
+    in_steps = Div(x, step)
+    rounded = QuantizeLinear(in_steps, one, zero)
+    in_steps_of_x = com.microsoft.MatMulIntegerToFloat(rounded, weights, one, weight_steps, zero, weight_zero)
+    product = Mul(in_steps_of_x, step)"""
+"""The product of weights and vectors, each of which has its own step."""
+
+
 def _compile_linear(weights: NDArray[np.int8], steps: Floats, bias: Floats | None, bounded: bool) -> Any:
     """Returns a session that computes a linear layer."""
-    from onnx import helper
-
-    constants: dict[str, Any] = {
+    constants = {
         "weights": weights,
         "weight_steps": steps,
-        "input_zero_point": np.uint8(128),
-        "weight_zero_point": np.int8(0),
+        "zero": np.uint8(128),
+        "weight_zero": np.int8(0),
     }
-    node = helper.make_node
-    y = "y" if bias is None else "without_bias"
     if bounded:
         constants["step"] = np.float32(1 / INPUT_STEPS)
-        nodes = [
-            node("QuantizeLinear", ["x", "step", "input_zero_point"], ["rounded"]),
-            _product("step", y),
-        ]
     else:
         constants |= {"tiny": TINY, "input_steps": np.float32(INPUT_STEPS), "one": np.float32(1)}
-        nodes = [
-            node("Abs", ["x"], ["sizes"]),
-            node("ReduceMax", ["sizes"], ["largest"], axes=[1], keepdims=1),
-            node("Div", ["largest", "input_steps"], ["largest_step"]),
-            node("Max", ["largest_step", "tiny"], ["step"]),
-            node("Div", ["x", "step"], ["in_steps"]),
-            node("QuantizeLinear", ["in_steps", "one", "input_zero_point"], ["rounded"]),
-            _product("one", "product"),
-            node("Mul", ["product", "step"], [y]),
-        ]
-    if bias is not None:
+    nodes = ONE_STEP if bounded else OWN_STEPS
+    if bias is None:
+        nodes = nodes.replace("product =", "y =")
+    else:
         constants["bias"] = bias.astype(np.float32, copy=False)
-        nodes.append(node("Add", ["without_bias", "bias"], ["y"]))
+        nodes += "\n    y = Add(product, bias)"
     return _compile(nodes, constants, *weights.shape)
 
 
-def _product(step: str, result: str) -> Any:
-    """Returns the node that multiplies rounded numbers, and the result with both steps."""
-    from onnx import helper
-
-    inputs = ["rounded", "weights", step, "weight_steps", "input_zero_point", "weight_zero_point"]
-    return helper.make_node("MatMulIntegerToFloat", inputs, [result], domain="com.microsoft")
-
-
-def _compile(nodes: list[Any], constants: dict[str, Any], inputs: int | str, outputs: int | str) -> Any:
+def _compile(nodes: str, constants: Mapping[str, Any], inputs: int | str, outputs: int | str) -> Any:
     """Returns a session of ONNX Runtime that computes y (rows, outputs) from x (rows, inputs)."""
-    from onnx import TensorProto, helper, numpy_helper
+    from onnx import numpy_helper, parser
 
-    graph = helper.make_graph(
-        nodes,
-        "y",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["rows", inputs])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["rows", outputs])],
-        [numpy_helper.from_array(np.ascontiguousarray(value), name) for name, value in constants.items()],
-    )
     # Versions of the format that every ONNX Runtime of the last years reads.
-    versions = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
-    model = helper.make_model(graph, opset_imports=versions, ir_version=8)
+    model = parser.parse_model(
+        f'<ir_version: 8, opset_import: ["": 17, "com.microsoft": 1]>'
+        f"layer (float[rows, {inputs}] x) => (float[rows, {outputs}] y) {{ {nodes} }}"
+    )
+    for name, value in constants.items():
+        model.graph.initializer.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
     return _onnxruntime().InferenceSession(
         model.SerializeToString(), _session_options(), providers=["CPUExecutionProvider"]
     )

@@ -1,7 +1,7 @@
 """What both architectures in numpy have in common: how they are built, their weights and their layers."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from pkgutil import resolve_name
 from typing import Any, NamedTuple, Protocol
@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from augenmerk.base.arrays import Array
 from augenmerk.base.config import ModelConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.search.decoder import StepModel, padded
@@ -67,15 +68,9 @@ class Weights:
     def take(self, name: str, *shape: int) -> Floats:
         """Returns an array; raises AugenmerkError if there is none of this shape."""
         name = self._prefix + name
-        if name not in self._arrays:
-            raise AugenmerkError(f"{self._source} lacks {name}: it is not of the model in config.toml.")
-        array = self._arrays[name]
-        if array.shape != shape or array.dtype not in (np.float16, np.float32, np.float64):
-            size, needed = (" x ".join(map(str, each)) for each in (array.shape, shape))
-            raise AugenmerkError(
-                f"{self._source} has {name} as {size} ({array.dtype}), but the model in config.toml "
-                f"needs {needed} (float32)."
-            )
+        array = self._arrays.get(name)
+        if array is None or array.shape != shape or array.dtype not in (np.float16, np.float32, np.float64):
+            raise make_misfit(self._source, name, array, np.empty(shape, np.float32))
         self._taken.add(name)
         if id(array) not in self._converted:
             self._converted[id(array)] = array.astype(np.promote_types(array.dtype, np.float32), copy=False)
@@ -98,11 +93,21 @@ class Weights:
 
     def check_all_taken(self) -> None:
         """Raises AugenmerkError if there are weights that the model does not have."""
-        if unknown := sorted(self._arrays.keys() - self._taken):
-            more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
-            raise AugenmerkError(
-                f"{self._source} has unknown {unknown[0]}{more}: it is not of the model in config.toml."
-            )
+        for name in sorted(self._arrays.keys() - self._taken):
+            raise make_misfit(self._source, name, self._arrays[name], None)
+
+
+def make_misfit(source: str, name: str, found: Array | None, needed: Array | None) -> AugenmerkError:
+    """Returns the error that an array in a file, `source`, is not as the model needs it; None is no array."""
+    is_there, should_be = (
+        f"{' x '.join(map(str, each.shape)) or 'one number'} ({str(each.dtype).removeprefix('torch.')})"
+        if each is not None
+        else "absent"
+        for each in (found, needed)
+    )
+    return AugenmerkError(
+        f"{source} is not of the model in config.toml: {name} is {is_there} and should be {should_be}."
+    )
 
 
 class Linear(NamedTuple):
@@ -119,12 +124,6 @@ class Linear(NamedTuple):
             return cls(np.ascontiguousarray(W.T), b)
         both = np.ascontiguousarray(np.concat([W.T, b[None]]))
         return cls(both[:-1], both[-1], both)
-
-    @classmethod
-    def side_by_side(cls, layers: Sequence["Linear"]) -> "Linear":
-        """Returns one layer that gives the outputs of several, one after the other; all have a bias."""
-        biases = [layer.bias for layer in layers if layer.bias is not None]
-        return cls(np.concat([layer.weight for layer in layers], axis=1), np.concat(biases))
 
     def __call__(self, x: Floats) -> Floats:
         # As one matrix: numpy would multiply (B, T, inputs) sentence by sentence.
@@ -223,11 +222,6 @@ class InferenceModel(StepModel):
         return chosen
 
 
-def can_build(config: ModelConfig) -> bool:
-    """Returns whether the architecture and the mechanism exist in numpy; custom mechanisms need torch."""
-    return config.runs_in("numpy")
-
-
 def build_inference_model(
     config: ModelConfig,
     arrays: Mapping[str, NDArray[Any]],
@@ -237,13 +231,9 @@ def build_inference_model(
 ) -> InferenceModel:
     """Builds a model from the weights in a file, `source`.
 
-    Raises AugenmerkError, which names the file, if they are not of this model.
+    The architecture and the mechanism must exist in numpy (`ModelConfig.runs_in`); custom mechanisms need
+    torch. Raises AugenmerkError, which names the file, if the weights are not of this model.
     """
-    if not can_build(config):
-        raise AugenmerkError(
-            f"{source}: '{config.architecture}' with the attention '{config.attention}' needs torch: numpy "
-            f"has no such model."
-        )
     weights = Weights(arrays, source)
     kind = resolve_name(config.entry.numpy_class or "")
     model: InferenceModel = kind(config, weights, source_vocabulary, target_vocabulary)

@@ -36,10 +36,7 @@ class TransformerTranslator(InferenceModel):
         self.attentions = [
             make_attention(config, weights.inside(f"attentions.{layer}")) for layer in range(L)
         ]
-
-    @property
-    def selective(self) -> bool:
-        return all(attention.selective for attention in self.attentions)
+        self.selective = all(attention.selective for attention in self.attentions)
 
     def encode(self, src: Integers, src_mask: Mask) -> Source:
         """Computes the word representations h of sources (B, S), and each decoder layer's keys and values."""

@@ -96,7 +96,11 @@ class Attention(nn.Module):
 
     def multiplications(self) -> tuple[int, int]:
         """Returns the multiply-adds of the projections for one source position and one target position."""
-        return 0, 0
+        size = {name.removesuffix(".weight"): weight.numel() for name, weight in self.named_parameters()}
+        return (
+            sum(size.get(name, 0) for name in ("W", "W_k", "W_v")),
+            sum(size.get(name, 0) for name in ("W_q", "W_a")),
+        )
 
 
 def apply(layer: nn.Linear, x: Tensor) -> Tensor:
@@ -180,9 +184,6 @@ class ScaledDotAttention(Attention):
     def fused_query(self, queries: Tensor) -> tuple[Tensor, float]:
         return self.W_q(queries), self.scale
 
-    def multiplications(self) -> tuple[int, int]:
-        return self.W_k.weight.numel(), self.W_q.weight.numel()
-
 
 class DotAttention(Attention):
     """The dot product without parameters (Luong's "dot").
@@ -239,9 +240,6 @@ class BilinearAttention(Attention):
     def fused_query(self, queries: Tensor) -> tuple[Tensor, float]:
         return queries, 1.0
 
-    def multiplications(self) -> tuple[int, int]:
-        return self.W.weight.numel(), 0
-
 
 class AdditiveAttention(Attention):
     """A small network instead of a product (Bahdanau).
@@ -265,9 +263,6 @@ class AdditiveAttention(Attention):
     def scores(self, queries: Tensor, memory: Memory) -> Tensor:
         q = self.W_q(queries)[:, :, None, :]  # (B, T, 1, K)
         return apply(self.w, torch.tanh(q + memory.keys[:, None, :, :])).squeeze(-1)  # (B, T, S)
-
-    def multiplications(self) -> tuple[int, int]:
-        return self.W_k.weight.numel(), self.W_q.weight.numel()
 
 
 class MultiHeadAttention(Attention):
@@ -301,15 +296,10 @@ class MultiHeadAttention(Attention):
     ) -> tuple[Tensor, Tensor | None]:
         if not need_weights:
             q, k = self.split_queries_and_keys(queries, memory)
-            mask = for_queries(memory.mask)
-            heads = F.scaled_dot_product_attention(
-                q,
-                k,
-                self._split(memory.values),
-                attn_mask=None if mask is None else mask[:, None],
-                dropout_p=self.dropout if self.training else 0.0,
-                scale=self.scale,
-            )
+            v, mask = self._split(memory.values), for_queries(memory.mask)
+            mask = None if mask is None else mask[:, None]
+            dropout = self.dropout if self.training else 0.0
+            heads = F.scaled_dot_product_attention(q, k, v, mask, dropout, scale=self.scale)
             return self.W_a(self._join(heads)), None
         weights = self.weights(queries, memory)
         return self.mix(weights, memory), weights.mean(dim=1)
@@ -324,10 +314,6 @@ class MultiHeadAttention(Attention):
 
     def mix(self, weights: Tensor, memory: Memory) -> Tensor:
         return apply(self.W_a, self._join(weights @ self._split(memory.values)))
-
-    def multiplications(self) -> tuple[int, int]:
-        source = self.W_k.weight.numel() + self.W_v.weight.numel()
-        return source, self.W_q.weight.numel() + self.W_a.weight.numel()
 
     def _split(self, x: Tensor) -> Tensor:
         return x.view(*x.shape[:2], self.heads, -1).transpose(1, 2)  # (B, N, T or S, K / N)
@@ -368,49 +354,36 @@ def make_attention(config: ModelConfig) -> Attention:
         ) from None
 
 
-class SingleQueryScaledDotProductAttention(ScaledDotAttention):
-    """Scaled dot product with the contract of the original course code: one query, time first.
+class _SingleQuery(Attention):
+    """The contract of the original course code: one query, time first.
 
     hidden (batch, dec_hid_dim), encoder_outputs (src_len, batch, 2 * enc_hid_dim)
     -> attended_val (batch, 2 * enc_hid_dim), alpha (batch, src_len)
     """
 
-    def __init__(self, enc_hid_dim: int, dec_hid_dim: int, kq_dim: int = 512) -> None:
-        super().__init__(dec_hid_dim, 2 * enc_hid_dim, kq_dim)
-
     def forward(  # type: ignore[override]  # the original contract, not ours
         self, hidden: Tensor, encoder_outputs: Tensor, mask: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        return _single_query(self, hidden, encoder_outputs, mask)
+        memory = self.memory(encoder_outputs.transpose(0, 1), mask)
+        context, weights = self.attend(hidden[:, None, :], memory)
+        assert weights is not None
+        return context[:, 0], weights[:, 0]
 
 
-class Dummy(NoAttention):
-    """Attends to nothing, with the contract of `SingleQueryScaledDotProductAttention`."""
+class SingleQueryScaledDotProductAttention(_SingleQuery, ScaledDotAttention):
+    """Scaled dot product with the contract of the original course code."""
+
+    def __init__(self, enc_hid_dim: int, dec_hid_dim: int, kq_dim: int = 512) -> None:
+        super().__init__(dec_hid_dim, 2 * enc_hid_dim, kq_dim)
+
+
+class Dummy(_SingleQuery, NoAttention):
+    """Attends to nothing, with the contract of the original course code."""
 
     def __init__(self, dev: str | torch.device | None = None) -> None:
         super().__init__()
         self.dev = dev  # kept for the course code, which reads it; results are where the inputs are
 
-    def forward(  # type: ignore[override]
-        self, hidden: Tensor, encoder_outputs: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        return _single_query(self, hidden, encoder_outputs, mask)
 
-
-class MeanPool(MeanAttention):
-    """Attends equally to every word, with the contract of `SingleQueryScaledDotProductAttention`."""
-
-    def forward(  # type: ignore[override]
-        self, hidden: Tensor, encoder_outputs: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        return _single_query(self, hidden, encoder_outputs, mask)
-
-
-def _single_query(
-    mechanism: Attention, hidden: Tensor, encoder_outputs: Tensor, mask: Tensor | None
-) -> tuple[Tensor, Tensor]:
-    """Calls a mechanism, which takes many queries and the batch first, with one query and time first."""
-    memory = mechanism.memory(encoder_outputs.transpose(0, 1), mask)
-    context, weights = mechanism.attend(hidden[:, None, :], memory)
-    assert weights is not None
-    return context[:, 0], weights[:, 0]
+class MeanPool(_SingleQuery, MeanAttention):
+    """Attends equally to every word, with the contract of the original course code."""

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from augenmerk.base.config import ModelConfig
 from augenmerk.model.attention import Memory, make_attention
-from augenmerk.model.interface import TranslationModel
+from augenmerk.model.interface import TranslationModel, count_weights
 from augenmerk.model.kernels import Dropout, apply_linear, dropout, embed, run_gru
 from augenmerk.search.decoder import AttentionWeights, Source, State, padded
 
@@ -55,6 +55,7 @@ class GRUTranslator(TranslationModel):
             self._init_orthogonal()
         # Last, so that under one seed everything else starts with the same weights for every mechanism.
         self.attention = make_attention(config)
+        self.selective = self.attention.selective
 
     def _init_orthogonal(self) -> None:
         """Initialises the GRUs with orthogonal matrices, and tied embeddings with larger numbers.
@@ -87,10 +88,6 @@ class GRUTranslator(TranslationModel):
         g = self.states(tgt_in, source, tgt_mask)  # (B, T, H)
         a, weights = self.attention.attend(g, source.memory, need_weights=need_weights)  # (B, T, D)
         return torch.cat([a, g], dim=-1), weights
-
-    @property
-    def selective(self) -> bool:
-        return self.attention.selective
 
     def attention_weights(self, src: Tensor, src_mask: Tensor, tgt_in: Tensor) -> AttentionWeights:
         """Computes the weights of each head for whole targets; there is one layer."""
@@ -136,13 +133,8 @@ class GRUTranslator(TranslationModel):
     def multiplications(self) -> tuple[int, int]:
         """Returns the multiply-adds that one source token and one target token need in a forward pass."""
         keys, queries = self.attention.multiplications()
-        recurrent = [module for module in self.encoder.modules() if isinstance(module, nn.GRU)]
-        encoder = sum(weight.numel() for gru in recurrent for weight in gru.parameters() if weight.dim() == 2)
-        decoder = sum(weight.numel() for weight in self.decoder.parameters() if weight.dim() == 2)
-        output = self.W_o.weight.numel()
-        if self.config.tie != "none":
-            output += self.bridge.weight.numel()
-        return encoder + keys, decoder + queries + output
+        output = [self.W_o] if self.config.tie == "none" else [self.W_o, self.bridge]
+        return count_weights(self.encoder) + keys, count_weights(self.decoder, *output) + queries
 
 
 class BidirectionalGRU(nn.Module):

@@ -3,8 +3,8 @@
 B sentences, K hypotheses of each, S source positions, T target positions, V entries of the vocabulary.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from abc import abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import ClassVar
@@ -14,13 +14,12 @@ from torch import Tensor, nn
 
 from augenmerk.base.arrays import Array, all_to_numpy
 from augenmerk.base.config import ModelConfig
-from augenmerk.base.errors import AugenmerkError
-from augenmerk.inference.model import InferenceModel, build_inference_model, can_build
-from augenmerk.search.decoder import AttentionWeights, Memory, Source, State
+from augenmerk.inference.model import InferenceModel, build_inference_model, make_misfit
+from augenmerk.search.decoder import Source, StepModel
 from augenmerk.text.batching import Batch
 
 
-class TranslationModel(nn.Module, ABC):
+class TranslationModel(nn.Module, StepModel):
     """A sequence-to-sequence model with attention.
 
     For training, `encode`, `decode` and `output` compute the logits of whole targets at once. For search,
@@ -43,28 +42,12 @@ class TranslationModel(nn.Module, ABC):
         """Initialises the mechanism for this architecture; by default it keeps torch's initial weights."""
 
     @abstractmethod
-    def encode(self, src: Tensor, src_mask: Tensor) -> Source:
-        """Reads sources (B, S) padded to the right; the mask is True on real words."""
-
-    @abstractmethod
     def decode(
         self, tgt_in: Tensor, source: Source, tgt_mask: Tensor | None = None, *, need_weights: bool = False
     ) -> tuple[Tensor, Tensor | None]:
         """Returns what the output layer reads for whole targets (B, T), and the weights (B, T, S).
 
         A mask (B, T), True on real words, says where they are needed; elsewhere they mean nothing then.
-        """
-
-    @property
-    @abstractmethod
-    def selective(self) -> bool:
-        """Whether the largest weight tells which source word was attended to: see `Attention.selective`."""
-
-    @abstractmethod
-    def attention_weights(self, src: Tensor, src_mask: Tensor, tgt_in: Tensor) -> AttentionWeights:
-        """Returns the weights of all heads in all layers for whole targets.
-
-        The mean of `cross` over layers and heads is what `decode` and `step` return.
         """
 
     @abstractmethod
@@ -81,10 +64,6 @@ class TranslationModel(nn.Module, ABC):
         return logits[..., : self.target_vocabulary].to(at_least_fp32)
 
     @abstractmethod
-    def step(self, tokens: Tensor, state: State, memory: Memory) -> tuple[Tensor, Tensor, State]:
-        """Reads one more word for each hypothesis; see `StepModel.step`."""
-
-    @abstractmethod
     def multiplications(self) -> tuple[int, int]:
         """Returns the multiply-adds that one source token and one target token need in a forward pass."""
 
@@ -93,7 +72,7 @@ class TranslationModel(nn.Module, ABC):
 
         On a CPU that is a model in numpy, if it has one of our mechanisms.
         """
-        if self.device.type != "cpu" or not can_build(self.config):
+        if self.device.type != "cpu" or not self.config.runs_in("numpy"):
             return self
         arrays = all_to_numpy(self.state_dict())
         return build_inference_model(
@@ -120,6 +99,11 @@ class TranslationModel(nn.Module, ABC):
         return next(self.parameters()).device
 
 
+def count_weights(*modules: nn.Module) -> int:
+    """Returns the number of entries in all matrices of the modules."""
+    return sum(weight.numel() for each in modules for weight in each.parameters() if weight.dim() == 2)
+
+
 def find_model_class(config: ModelConfig) -> type[TranslationModel]:
     """Returns the class of the architecture that the settings name."""
     found: type[TranslationModel] = resolve_name(config.entry.torch_class)
@@ -138,29 +122,10 @@ def load_checked(module: nn.Module, arrays: Mapping[str, Array], path: Path) -> 
     """
     tensors = {name: torch.as_tensor(array) for name, array in arrays.items()}
     expected = module.state_dict()
-    for complaint, names in (
-        ("lacks", expected.keys() - tensors.keys()),
-        ("has unknown", tensors.keys() - expected.keys()),
-    ):
-        if names:
-            raise AugenmerkError(
-                f"{path} {complaint} {_list_names(names)}: it is not of the model in config.toml."
-            )
-    for name, tensor in expected.items():
-        dtypes = {tensor.dtype, torch.float16} if tensor.is_floating_point() else {tensor.dtype}
-        if tensors[name].shape != tensor.shape or tensors[name].dtype not in dtypes:
-            raise AugenmerkError(
-                f"{path} has {name} as {_describe(tensors[name])}, but the model in config.toml "
-                f"needs {_describe(tensor)}."
-            )
+    for name in sorted(expected.keys() | tensors.keys()):
+        found, needed = tensors.get(name), expected.get(name)
+        if found is None or needed is None or found.shape != needed.shape:
+            raise make_misfit(str(path), name, found, needed)
+        if found.dtype != needed.dtype and not (needed.is_floating_point() and found.dtype == torch.float16):
+            raise make_misfit(str(path), name, found, needed)
     module.load_state_dict(tensors)
-
-
-def _describe(tensor: Tensor) -> str:
-    size = " x ".join(map(str, tensor.shape)) or "a single number"
-    return f"{size} ({str(tensor.dtype).removeprefix('torch.')})"
-
-
-def _list_names(names: Iterable[str]) -> str:
-    first, *others = sorted(names)
-    return f"{first} and {len(others)} more" if others else first

@@ -32,7 +32,7 @@ from torch import Tensor, nn
 
 from augenmerk.base.config import LEARNT_POSITIONS, ModelConfig
 from augenmerk.model.attention import Attention, Memory, MultiHeadAttention, make_attention
-from augenmerk.model.interface import TranslationModel
+from augenmerk.model.interface import TranslationModel, count_weights
 from augenmerk.model.kernels import Dropout, apply_linear
 from augenmerk.search.decoder import AttentionWeights, Source, State, padded
 
@@ -69,6 +69,7 @@ class TransformerTranslator(TranslationModel):
             self.init_attention(attention)
             if isinstance(attention, MultiHeadAttention):
                 attention.dropout = config.transformer.attention_dropout
+        self.selective = all(attention.selective for attention in self._attentions())
 
     @staticmethod
     def init_attention(attention: nn.Module) -> None:
@@ -84,10 +85,6 @@ class TransformerTranslator(TranslationModel):
                 nn.init.xavier_uniform_(parameter)
             elif name.endswith("bias"):
                 nn.init.zeros_(parameter)
-
-    @property
-    def selective(self) -> bool:
-        return all(attention.selective for attention in self._attentions())
 
     def encode(self, src: Tensor, src_mask: Tensor) -> Source:
         """Computes the word representations h of sources (B, S), and each decoder layer's keys and values."""
@@ -197,11 +194,8 @@ class TransformerTranslator(TranslationModel):
     def multiplications(self) -> tuple[int, int]:
         """Returns the multiply-adds of all matrices for one source token and one target token."""
         keys, queries = zip(*(attention.multiplications() for attention in self._attentions()), strict=True)
-        encoder, decoder = (
-            sum(weight.numel() for weight in part.parameters() if weight.dim() == 2)
-            for part in (self.encoder, self.decoder)
-        )
-        return encoder + sum(keys), decoder + sum(queries) + self.W_o.weight.numel()
+        decoder = count_weights(self.decoder, self.W_o)
+        return count_weights(self.encoder) + sum(keys), decoder + sum(queries)
 
     def embed(self, words: nn.Embedding, tokens: Tensor, start: int = 0) -> Tensor:
         """Returns the embeddings of tokens (B, T) at the positions from `start` on, (B, T, D)."""

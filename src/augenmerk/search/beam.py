@@ -6,18 +6,17 @@ from typing import NamedTuple
 
 from augenmerk.base.arrays import Array, namespace
 from augenmerk.base.config import SearchConfig
-from augenmerk.base.errors import AugenmerkError
-from augenmerk.search.continuations import best_continuations, best_of_each, largest, token_mask
+from augenmerk.search.continuations import best_continuations, best_of_each, largest, likeliest, token_mask
 from augenmerk.search.decoder import (
     SHRINK_AT,
     Decoder,
     Hypothesis,
     Step,
-    check_limits,
+    list_limits,
     read_back,
     take_rows,
 )
-from augenmerk.search.greedy import choose_likeliest, generate
+from augenmerk.search.greedy import generate
 from augenmerk.text.tokenizer import BOS, EOS
 
 
@@ -60,19 +59,16 @@ def search(
     only grow, so log_probability / max_length**length_penalty is the best score that a live hypothesis can
     still reach. Stopping at this bound changes no result. `on_step` is called after each step.
     """
-    if beam < 1:
-        raise AugenmerkError(f"A beam of {beam} is impossible: it must be 1 (greedy) or more.")
-    if not 1 <= n_best <= beam:
-        raise AugenmerkError(
-            f"n_best = {n_best} is impossible with a beam of {beam}: it must be 1 to {beam}."
-        )
-    if not length_penalty >= 0.0:
-        raise AugenmerkError(f"A length penalty of {length_penalty} is impossible: it must be 0 or more.")
-    limits = check_limits(max_lengths, decoder.sentences)
+    limits = list_limits(max_lengths, decoder.sentences)
     if not limits:
         return []
     if beam == 1 and on_step is None:
-        return generate(decoder, limits, choose_likeliest(allow_unknown), length_penalty=length_penalty)
+        return generate(
+            decoder,
+            limits,
+            lambda _step, _rows, log_probs: likeliest(log_probs, allow_unknown),
+            length_penalty=length_penalty,
+        )
     return _beam_search(decoder, limits, beam, n_best, length_penalty, allow_unknown, on_step)
 
 

@@ -5,6 +5,7 @@ L layers, N heads.
 """
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 VOCABULARY_MULTIPLE = 64
 """Vocabularies are padded to a multiple of this: matrix units are several times faster on even widths."""
 
+
+SHRINK_AT = 4
+"""A batch shrinks when one in four of its sentences is done; earlier, copying costs more than it saves."""
 
 State = tuple[Array, ...]
 """What a decoder remembers of the target words so far: at least one array, each (B, K, ...)."""
@@ -69,14 +73,14 @@ class StepModel(Protocol):
     """A model that can translate word by word: a `TranslationModel` of torch, or one of `inference`."""
 
     config: "ModelConfig"
+    selective: bool
+    """Whether the largest weight tells which source word was attended to: see `Attention.selective`."""
 
-    @property
-    def selective(self) -> bool:
-        """Whether the largest weight tells which source word was attended to: see `Attention.selective`."""
-
+    @abstractmethod
     def encode(self, src: Array, src_mask: Array) -> Source:
         """Reads sources (B, S) padded to the right; the mask is True on real words."""
 
+    @abstractmethod
     def step(self, tokens: Array, state: State, memory: Memory) -> tuple[Array, Array, State]:
         """Reads one more word for K hypotheses of each of B sentences.
 
@@ -85,23 +89,21 @@ class StepModel(Protocol):
         The hypotheses of a sentence share one memory, which is never copied for them.
         """
 
+    @abstractmethod
     def target_log_probs(self, batch: "Batch") -> Array:
         """Returns the log-probability of each real target token of a batch, in the order of its mask."""
 
+    @abstractmethod
     def attention_weights(self, src: Array, src_mask: Array, tgt_in: Array) -> AttentionWeights:
         """Returns the weights of all heads in all layers for whole targets.
 
-        The mean of `cross` over layers and heads is what `step` returns.
+        The mean of `cross` over layers and heads is what `step` (and `decode`) returns.
         """
 
 
 def padded(vocabulary: int) -> int:
     """Returns the vocabulary size rounded up to a multiple of `VOCABULARY_MULTIPLE`."""
     return -(-vocabulary // VOCABULARY_MULTIPLE) * VOCABULARY_MULTIPLE
-
-
-SHRINK_AT = 4
-"""A batch shrinks when one in four of its sentences is done; earlier, copying costs more than it saves."""
 
 
 class Decoder(Protocol):
@@ -147,6 +149,16 @@ class Hypothesis:
     expected_chrf: float | None = None
     """What candidates are ranked by if minimum Bayes risk chose among them."""
 
+    @classmethod
+    def of(
+        cls, ids: list[int], log_probs: list[float], weights: Array, length_penalty: float
+    ) -> "Hypothesis":
+        """Returns the hypothesis that produced these tokens, EOS included."""
+        finished, total = ids[-1] == EOS, sum(log_probs)
+        score = float(total / len(ids) ** length_penalty)
+        ids = ids[:-1] if finished else ids
+        return cls(tuple(ids), finished, total, score, tuple(log_probs), weights)
+
 
 class Step(NamedTuple):
     """The record of one step. Without back-pointers, every hypothesis continues itself."""
@@ -158,14 +170,9 @@ class Step(NamedTuple):
     weights: Array  # (N, K, S)
 
 
-def check_limits(max_lengths: int | Sequence[int], sentences: int) -> list[int]:
-    """Returns the maximum length of each translation, EOS included; raises if one is impossible."""
-    limits = [max_lengths] * sentences if isinstance(max_lengths, int) else list(max_lengths)
-    if len(limits) != sentences:
-        raise AugenmerkError(f"There are {len(limits)} maximum lengths for {sentences} sentences.")
-    if (shortest := min(limits, default=1)) < 1:
-        raise AugenmerkError(f"A maximum length of {shortest} is impossible: it must be 1 or more.")
-    return limits
+def list_limits(max_lengths: int | Sequence[int], sentences: int) -> list[int]:
+    """Returns the maximum length of each translation, EOS included."""
+    return [max_lengths] * sentences if isinstance(max_lengths, int) else list(max_lengths)
 
 
 def take_rows(arrays: Sequence[Array], rows: Array) -> State:
@@ -205,27 +212,12 @@ def read_back(
     columns = (ids.tolist(), log_probs.tolist(), to_numpy(weights), lengths.tolist())
     return [
         [
-            _hypothesis(i[:length], p[:length], w[:length], length_penalty)
+            Hypothesis.of(i[:length], p[:length], w[:length], length_penalty)
             for i, p, w, length in zip(*sentence, strict=True)
             if length
         ]
         for sentence in zip(*columns, strict=True)
     ]
-
-
-def _hypothesis(
-    ids: list[int], log_probs: list[float], weights: NDArray[np.float32], length_penalty: float
-) -> Hypothesis:
-    finished = ids[-1] == EOS
-    total = sum(log_probs)
-    return Hypothesis(
-        ids=tuple(ids[:-1] if finished else ids),
-        finished=finished,
-        log_probability=total,
-        score=float(total / len(ids) ** length_penalty),
-        token_log_probabilities=tuple(log_probs),
-        weights=weights,
-    )
 
 
 class EnsembleDecoder:
@@ -251,16 +243,13 @@ class EnsembleDecoder:
         return tuple(part for member in self._members for part in member.start())
 
     def step(self, tokens: Array, state: State) -> tuple[Array, Array, State]:
-        rest = iter(state)
-        log_probs, weights, states = zip(
-            *(
-                member.step(tokens, tuple(islice(rest, parts)))
-                for member, parts in zip(self._members, self._parts, strict=True)
-            ),
-            strict=True,
-        )
-        together = mean_of_probabilities(log_probs)
-        return together, sum(weights) / len(weights), tuple(part for state in states for part in state)
+        rest, log_probs, weights, new_state = iter(state), [], [], []
+        for member, parts in zip(self._members, self._parts, strict=True):
+            its_log_probs, its_weights, its_state = member.step(tokens, tuple(islice(rest, parts)))
+            log_probs.append(its_log_probs)
+            weights.append(its_weights)
+            new_state += its_state
+        return mean_of_probabilities(log_probs), sum(weights) / len(weights), tuple(new_state)
 
     def keep(self, sentences: Array) -> "EnsembleDecoder":
         return EnsembleDecoder([member.keep(sentences) for member in self._members])

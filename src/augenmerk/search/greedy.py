@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from augenmerk.base.arrays import Array, namespace
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.search.continuations import best_of_each, likeliest, take_last, token_mask
-from augenmerk.search.decoder import SHRINK_AT, Decoder, Hypothesis, Step, check_limits, read_back, take_rows
+from augenmerk.search.continuations import best_of_each, take_last, token_mask
+from augenmerk.search.decoder import SHRINK_AT, Decoder, Hypothesis, Step, list_limits, read_back, take_rows
 from augenmerk.text.tokenizer import BOS, EOS, PAD
 
 SAMPLE_STRIDE = 1 << 20
@@ -17,15 +17,6 @@ SAMPLE_STRIDE = 1 << 20
 
 Choose = Callable[[int, Array, Array], Array]
 """Step, which sentences are still there (N), log-probabilities (N, K, V) -> chosen tokens (N, K)."""
-
-
-def choose_likeliest(allow_unknown: bool) -> Choose:
-    """Returns a function that chooses the most likely token; among equals, the one with the lowest id."""
-
-    def choose(_step: int, _rows: Array, log_probs: Array) -> Array:
-        return likeliest(log_probs, allow_unknown)
-
-    return choose
 
 
 def sample(
@@ -47,13 +38,7 @@ def sample(
     The random numbers of a sentence depend on the seed and its number alone (if `numbers` is absent, its
     position in the batch), so the batch it happens to be in makes no difference.
     """
-    if n < 1:
-        raise AugenmerkError(f"{n} samples are impossible: it must be 1 or more.")
-    if not temperature > 0.0:
-        raise AugenmerkError(f"A temperature of {temperature} is impossible: it must be more than 0.")
-    if top_k < 0:
-        raise AugenmerkError(f"top_k = {top_k} is impossible: it must be 1 or more, or 0 for all tokens.")
-    limits = check_limits(max_lengths, decoder.sentences)
+    limits = list_limits(max_lengths, decoder.sentences)
     numbers = range(len(limits)) if numbers is None else numbers
     drawn = _on_device_of(decoder, _uniform_numbers(seed, numbers, limits, n))  # (N, n, longest)
 
@@ -93,8 +78,6 @@ def _uniform_numbers(seed: int, numbers: Sequence[int], limits: Sequence[int], n
 
 def force(decoder: Decoder, targets: Sequence[Sequence[int]]) -> list[Hypothesis]:
     """Scores given targets (ids without BOS and EOS), one for each sentence, and records the attention."""
-    if len(targets) != decoder.sentences:
-        raise AugenmerkError(f"There are {len(targets)} targets for {decoder.sentences} sentences.")
     for number, target in enumerate(targets):
         if not {PAD, BOS, EOS}.isdisjoint(target):
             raise AugenmerkError(

@@ -1,7 +1,6 @@
 """A beam search as a tree: what was considered, kept and pruned at each step."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -32,7 +31,7 @@ class TraceNode:
     pruned: not among the best."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class BeamTrace:
     """The whole beam of one sentence.
 
@@ -48,6 +47,11 @@ class BeamTrace:
     leaves: list[int] = field(default_factory=list)
     """The node each of the hypotheses ends in."""
 
+    def __post_init__(self) -> None:
+        self._children: dict[tuple[int, int], int] = {}
+        self._live = [0]  # the node in each slot of the beam; slots of dead hypotheses mean nothing
+        self.nodes.append(TraceNode(0, None, 0, BOS, 0.0, 0.0, 0.0, "kept"))
+
     def to_json(self) -> dict[str, Any]:
         """Returns plain data: beam, length_penalty, nodes with the fields of `TraceNode`, and hypotheses (the
         last node of each, ids, finished, log_probability, score), best first."""
@@ -61,52 +65,9 @@ class BeamTrace:
             }
             for leaf, each in zip(self.leaves, self.hypotheses, strict=True)
         ]
-        return {
-            "beam": self.beam,
-            "length_penalty": self.length_penalty,
-            "nodes": [asdict(node) for node in self.nodes],
-            "hypotheses": hypotheses,
-        }
-
-
-def trace(
-    decoder: Decoder,
-    *,
-    beam: int = 1,
-    n_best: int = 1,
-    length_penalty: float = 0.0,
-    max_lengths: int | Sequence[int],
-    allow_unknown: bool = True,
-) -> list[BeamTrace]:
-    """Searches as `search` does, and returns the whole beam of each sentence."""
-    recorders = [_Recorder(BeamTrace(beam, length_penalty)) for _ in range(decoder.sentences)]
-
-    def on_step(step: BeamStep) -> None:
-        sentences, *columns = (array.tolist() for array in step)
-        for sentence, *row in zip(sentences, *columns, strict=True):
-            recorders[sentence].record(*row)
-
-    found = search(
-        decoder,
-        beam=beam,
-        n_best=n_best,
-        length_penalty=length_penalty,
-        max_lengths=max_lengths,
-        allow_unknown=allow_unknown,
-        on_step=on_step,
-    )
-    return [recorder.finish(hypotheses) for recorder, hypotheses in zip(recorders, found, strict=True)]
-
-
-class _Recorder:
-    """Builds the tree of one sentence step by step."""
-
-    def __init__(self, trace: BeamTrace) -> None:
-        self._trace = trace
-        self._children: dict[tuple[int | None, int], int] = {}
-        self._live: list[int | None] = [
-            self._add(None, BOS, 0.0, "kept")
-        ]  # the node in each slot of the beam
+        nodes = [asdict(node) for node in self.nodes]
+        settings = {"beam": self.beam, "length_penalty": self.length_penalty}
+        return {**settings, "nodes": nodes, "hypotheses": hypotheses}
 
     def record(
         self,
@@ -116,49 +77,47 @@ class _Recorder:
         parents: list[int],
         tokens: list[int],
     ) -> None:
-        among_the_best = {
-            (parent, token)
-            for total, parent, token in zip(chosen, parents, tokens, strict=True)
-            if total > -math.inf
-        }
+        """Adds the nodes of one step, as `BeamStep` describes it for one sentence."""
+        best = {each[1:] for each in zip(chosen, parents, tokens, strict=True) if each[0] > -math.inf}
         for slot, (totals, ids) in enumerate(zip(considered, considered_tokens, strict=True)):
             for total, token in zip(totals, ids, strict=True):
                 if total > -math.inf:
                     status: Status = "finished" if token == EOS else "kept"
-                    self._add(
-                        self._live[slot],
-                        token,
-                        total,
-                        status if (slot, token) in among_the_best else "pruned",
-                    )
+                    self._add(self._live[slot], token, total, status if (slot, token) in best else "pruned")
         self._live = [
-            None if total == -math.inf else self._children[self._live[parent], token]
-            for total, parent, token in zip(chosen, parents, tokens, strict=True)
+            self._children.get((self._live[parent], token), 0)
+            for parent, token in zip(parents, tokens, strict=True)
         ]
 
-    def finish(self, hypotheses: list[Hypothesis]) -> BeamTrace:
+    def _add(self, parent: int, token: int, total: float, status: Status) -> None:
+        before = self.nodes[parent]
+        step = before.step + 1
+        self._children[parent, token] = number = len(self.nodes)
+        own, score = total - before.log_probability, total / step**self.length_penalty
+        self.nodes.append(TraceNode(number, parent, step, token, own, total, score, status))
+
+    def finish(self, hypotheses: list[Hypothesis]) -> None:
+        """Adds the hypotheses that the search has found."""
+        self.hypotheses = hypotheses
         for hypothesis in hypotheses:
             node = 0
             for token in (*hypothesis.ids, EOS) if hypothesis.finished else hypothesis.ids:
                 node = self._children[node, token]
-            self._trace.hypotheses.append(hypothesis)
-            self._trace.leaves.append(node)
-        return self._trace
+            self.leaves.append(node)
 
-    def _add(self, parent: int | None, token: int, total: float, status: Status) -> int:
-        nodes = self._trace.nodes
-        before = None if parent is None else nodes[parent]
-        step = 0 if before is None else before.step + 1
-        node = TraceNode(
-            id=len(nodes),
-            parent=parent,
-            step=step,
-            token=token,
-            token_log_probability=total - (0.0 if before is None else before.log_probability),
-            log_probability=total,
-            score=total / max(step, 1) ** self._trace.length_penalty,
-            status=status,
-        )
-        nodes.append(node)
-        self._children[parent, token] = node.id
-        return node.id
+
+def trace(
+    decoder: Decoder, *, beam: int = 1, length_penalty: float = 0.0, **settings: Any
+) -> list[BeamTrace]:
+    """Searches as `search` does, with the same settings, and returns the whole beam of each sentence."""
+    traces = [BeamTrace(beam, length_penalty) for _ in range(decoder.sentences)]
+
+    def on_step(step: BeamStep) -> None:
+        sentences, *columns = (array.tolist() for array in step)
+        for sentence, *row in zip(sentences, *columns, strict=True):
+            traces[sentence].record(*row)
+
+    found = search(decoder, beam=beam, length_penalty=length_penalty, on_step=on_step, **settings)
+    for each, hypotheses in zip(traces, found, strict=True):
+        each.finish(hypotheses)
+    return traces

@@ -18,7 +18,7 @@ from augenmerk.base.config import RunConfig, SearchConfig
 from augenmerk.base.device import CPU
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.process import count_cores, count_threads
-from augenmerk.inference.model import InferenceModel, build_inference_model, can_build
+from augenmerk.inference.model import InferenceModel, build_inference_model
 from augenmerk.run.directory import RunDirectory
 from augenmerk.text.batching import ParallelTokens
 from augenmerk.text.familiarity import Familiarity
@@ -118,7 +118,7 @@ class LoadedModels:
                         f"differ; an ensemble needs runs trained on the same sentences with the same [text] "
                         f"settings."
                     )
-        if models is None and str(device) == CPU and all(can_build(run.config.model) for run in runs):
+        if models is None and str(device) == CPU and all(run.config.model.runs_in("numpy") for run in runs):
             sizes = first.tokenizers.source.size, first.tokenizers.target.size
             models = [
                 build_inference_model(run.config.model, run.load_model(), *sizes, str(run.model_path))
