@@ -12,7 +12,8 @@ from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from augenmerk.base.entries import ARCHITECTURES, DATASETS, MECHANISMS, Architecture, check_heads
 from augenmerk.base.errors import AugenmerkError, shorten
-from augenmerk.base.settings import Settings, flatten_settings, list_keys, parse_toml, read_settings, set_key
+from augenmerk.base.files import read_text
+from augenmerk.base.settings import MAX_SETTINGS_BYTES, Settings, flatten_settings, list_keys, parse_toml, set_key
 
 CUSTOM_ATTENTION = re.compile(r"(?P<path>.+\.py):(?P<name>[A-Za-z_]\w*)")
 """How a mechanism in the user's own file is named: FILE.py:Class."""
@@ -150,7 +151,7 @@ class DataConfig(Settings):
     """Where the sentence pairs come from."""
 
     bitext: str = Field(default="bilderbuch", min_length=1, examples=list(DATASETS))
-    """The name of a dataset, or the folder or file of your own pairs."""
+    """The name of a dataset, or your own folder or file of pairs."""
     bilderbuch: BilderbuchConfig = BilderbuchConfig()
     """What to generate, if the bitext is bilderbuch."""
     source_language: str | None = None
@@ -162,7 +163,7 @@ class DataConfig(Settings):
     validation: str = "val"
     """The split that decides which epoch's weights are kept."""
     skip_bad: bool = False
-    """Whether lines of your own files that hold no usable pair are skipped; otherwise they are an error."""
+    """Whether lines that hold no usable pair in your own files are skipped; otherwise they are an error."""
     max_length: int = Field(default=200, ge=1, le=10_000)
     """Training pairs with more tokens than this on a side are left out, and longer sources are cut."""
 
@@ -184,8 +185,8 @@ class TextConfig(Settings):
     unit: Literal["word", "bpe"] = "bpe"
     """Whole words, or subwords by byte-pair encoding."""
     lowercase: bool = False
-    """Whether texts are lowercased first. Presets do that for datasets that have a name, but keep the case
-    of your own pairs."""
+    """Whether texts are lowercased first. Presets do that for datasets that have a name, but your own pairs
+    keep their case."""
     joint: bool = True
     """Whether both languages share one vocabulary. Whole words are best kept separate."""
     vocabulary_size: int = Field(default=8000, ge=300, le=1_000_000)
@@ -393,7 +394,7 @@ def load_config(preset_or_file: str, settings: Iterable[str] = ()) -> RunConfig:
     """
     if preset_or_file in PRESETS:
         settings = list(settings)
-        text = read_settings(_PRESETS / f"{preset_or_file}.toml")
+        text = (_PRESETS / f"{preset_or_file}.toml").read_text(encoding="utf-8")
         config = RunConfig.from_toml(text, preset_or_file, settings)
         return keep_own_case(config.leaving_open(open_keys() - list_keys(settings)))
     path = Path(preset_or_file)
@@ -402,7 +403,7 @@ def load_config(preset_or_file: str, settings: Iterable[str] = ()) -> RunConfig:
             f"There is no preset called '{shorten(preset_or_file)}': there are {', '.join(PRESETS)}; "
             f"or give a file that ends in .toml."
         )
-    return RunConfig.from_toml(read_settings(path), preset_or_file, settings)
+    return RunConfig.from_toml(read_text(path, MAX_SETTINGS_BYTES), preset_or_file, settings)
 
 
 def open_keys() -> set[str]:
@@ -412,11 +413,8 @@ def open_keys() -> set[str]:
 
 def keep_own_case(config: RunConfig) -> RunConfig:
     """Returns the settings without lowercasing, if that was left open and the pairs are your own."""
-    return (
-        config
-        if config.data.bitext in DATASETS
-        else config.decide({"text.lowercase": False}, config.data.bitext)
-    )
+    bitext = config.data.bitext
+    return config if bitext in DATASETS else config.decide({"text.lowercase": False}, bitext)
 
 
 def _override(tree: dict[str, Any], setting: str) -> None:
@@ -426,13 +424,12 @@ def _override(tree: dict[str, Any], setting: str) -> None:
         raise AugenmerkError(
             f"'{shorten(setting)}' is not a setting: expected something like train.lr=0.002."
         )
-    value = value.strip()
     try:
-        parsed = tomllib.loads(f"value = {value}")
+        parsed = tomllib.loads(f"value = {value.strip()}")
     except (ValueError, RecursionError):
         parsed = {}
     try:
         # What is not one TOML value is a bare word, such as model.attention=mean.
-        set_key(tree, ".".join(parts), parsed["value"] if parsed.keys() == {"value"} else value)
+        set_key(tree, ".".join(parts), parsed["value"] if parsed.keys() == {"value"} else value.strip())
     except ValueError as error:
         raise AugenmerkError(f"'{shorten(setting)}': {error}.") from None

@@ -7,33 +7,20 @@ from pathlib import Path
 from types import ModuleType
 
 from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.files import read_bytes
 
 _LOOKUPS = {"globals", "locals", "vars", "eval", "exec", "__dict__", "modules"}
 """Names by which code finds definitions that it does not name."""
 
 
-def load_user_module(path: Path) -> ModuleType:
-    """Executes a file and returns its module; raises AugenmerkError as `read_code` and `execute_code` do."""
-    return execute_code(read_code(path), path)
-
-
-def read_code(path: Path) -> bytes:
-    """Reads a file; raises AugenmerkError if there is none or it cannot be read."""
-    if not path.is_file():
-        raise AugenmerkError(f"{path}: there is no such file.")
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise AugenmerkError(f"{path}: cannot be read ({error.strerror}).") from None
-
-
-def execute_code(source: bytes, path: Path) -> ModuleType:
-    """Executes the content of a file and returns its module; raises AugenmerkError if it fails.
+def load_user_module(path: Path, source: bytes | None = None) -> ModuleType:
+    """Executes a file, or the given content of it, and returns its module; raises AugenmerkError if it fails.
 
     It must only be called for a file that the user named, never because a run or a study names it. The module
     is compiled from `source` rather than imported, because Python's cache takes two edits within a second for
     one, and its name contains a digest, so that files of the same name are different modules.
     """
+    source = read_bytes(path) if source is None else source
     module = ModuleType(f"augenmerk_user_{path.stem}_{hashlib.sha256(source).hexdigest()[:12]}")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module  # where dataclasses and pickle look
@@ -64,8 +51,15 @@ def _used_code(source: bytes, name: str) -> list[str]:
     These are its definition, those of all names that it uses, and every statement that may do more than
     define a name, such as a call or a definition with a decorator.
     """
-    statements = [_strip_strings(each) for each in ast.parse(source).body if not _does_nothing(each)]
-    names = [_find_names(statement) for statement in statements]
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            node.body = [each for each in node.body if not _does_nothing(each)]
+    statements = tree.body
+    names = [
+        {getattr(node, "id", None) or getattr(node, "attr", "") for node in ast.walk(statement)}
+        for statement in statements
+    ]
     defined = [_defined_names(statement) for statement in statements]
     used, wanted = set[int](), {name}
     while True:
@@ -88,19 +82,6 @@ def _does_nothing(statement: ast.stmt) -> bool:
         case ast.If(test=ast.Compare(left=ast.Name(id="__name__"), ops=[ast.Eq()]), orelse=[]):
             return True
     return False
-
-
-def _strip_strings(statement: ast.stmt) -> ast.stmt:
-    for node in ast.walk(statement):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            node.body = [each for each in node.body if not _does_nothing(each)]
-    return statement
-
-
-def _find_names(statement: ast.stmt) -> set[str]:
-    nodes = list(ast.walk(statement))
-    names = {node.id for node in nodes if isinstance(node, ast.Name)}
-    return names | {node.attr for node in nodes if isinstance(node, ast.Attribute)}
 
 
 def _defined_names(statement: ast.stmt) -> set[str]:

@@ -56,7 +56,13 @@ def atomic_write(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
     stdout or stderr is redirected is written to as it is.
     """
     if is_stream(path):
-        _append(path, pieces)
+        try:
+            with path.open("ab") as stream:  # stdout may be a file to which others have written
+                stream.writelines(pieces)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise AugenmerkError(f"{path}: cannot be written ({error_reason(error)}).") from None
         return
     if os.path.islink(path):  # noqa: PTH114 (no error for a name that is too long)
         link, path = path, Path(os.path.realpath(path))  # Path.resolve fails if links lead in a circle
@@ -64,17 +70,6 @@ def atomic_write(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
             raise AugenmerkError(f"{link}: cannot be written: it is a symbolic link that leads nowhere.")
     with replacing(path) as temporary, temporary.open("wb") as file:
         file.writelines(pieces)
-
-
-def _append(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
-    try:
-        with path.open("ab") as stream:  # stdout may be a file to which others have written
-            for piece in pieces:
-                stream.write(piece)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise AugenmerkError(f"{path}: cannot be written ({error_reason(error)}).") from None
 
 
 def is_stream(path: Path) -> bool:
@@ -157,12 +152,6 @@ def temp_path(path: Path) -> Path:
     return path.with_name(f".{path.name}.{_COMPUTER}-{os.getpid()}{_TEMP_SUFFIX}")
 
 
-@cache
-def _clean_once(folder: Path) -> None:
-    """Removes stale temporary files, once in the life of this process."""
-    remove_stale_temp_files(folder)
-
-
 def remove_stale_temp_files(folder: Path, *names: str) -> None:
     """Removes the temporary files and folders of processes that have ended, only those of `names` if given.
 
@@ -178,6 +167,9 @@ def remove_stale_temp_files(folder: Path, *names: str) -> None:
             here = os.name == "posix" and found[1] == _COMPUTER
             if not _is_alive(int(found[2])) if here else entry.lstat().st_mtime < time.time() - STALE_SECONDS:
                 remove(entry)
+
+
+_clean_once = cache(remove_stale_temp_files)
 
 
 def _is_alive(process: int) -> bool:
@@ -203,29 +195,24 @@ def fsync_path(path: Path) -> None:
 
 def read_text(path: Path, most: int = MAX_FILE_BYTES) -> str:
     """Reads a file that Augenmerk wrote; raises AugenmerkError if it cannot be read or is too large."""
-    with explain_read_errors(path), path.open(encoding="utf-8") as file:
-        _check_size(path.stat().st_size, path, most)
-        text = file.read(most + 1)  # not all of it: it may be a device without end
-    _check_size(len(text), path, most)
-    return text
+    with explain_read_errors(path):
+        return read_bytes(path, most).decode()
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path, most: int = MAX_FILE_BYTES) -> bytes:
     """Reads a file that Augenmerk wrote as bytes; raises AugenmerkError as `read_text` does."""
     with explain_read_errors(path), path.open("rb") as file:
-        _check_size(path.stat().st_size, path, MAX_FILE_BYTES)
-        return file.read(MAX_FILE_BYTES)
+        small = path.is_file() and path.stat().st_size <= most
+        content = file.read() if small else file.read(most + 1)  # a device may have no end
+    if len(content) > most:
+        raise AugenmerkError(f"{path} is too large: the most that is read are {most:,} bytes.")
+    return content
 
 
 def digest_file(path: Path) -> str:
     """Returns the SHA-256 of a file of any size; raises AugenmerkError if it cannot be read."""
     with explain_read_errors(path), path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _check_size(size: int, path: Path, most: int) -> None:
-    if size > most:
-        raise AugenmerkError(f"{path} is too large: the most that is read are {most:,} bytes.")
 
 
 @contextmanager
@@ -235,7 +222,9 @@ def explain_read_errors(path: Path, where: str = "") -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise AugenmerkError(f"{path}: there is no such file.") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        raise AugenmerkError(f"{path}: not UTF-8; convert the file to UTF-8.") from None
+    except OSError as error:
         raise AugenmerkError(f"{path}: cannot be read ({error_reason(error)}).") from None
     except (SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise AugenmerkError(f"{path}{where}: damaged, or not written by Augenmerk ({error}).") from None

@@ -20,7 +20,7 @@ from typing import NoReturn
 def prepare_environment() -> None:
     """Sets what makes this process fast and silent, unless the user has set it to something else."""
     defaults = {
-        # Else pydantic would look for plugins of its own in every package that is installed.
+        # Otherwise pydantic looks for plugins in every package that is installed.
         "PYDANTIC_DISABLE_PLUGINS": "__all__",
         # Torch then asks for huge pages, which Linux hands out with fewer interruptions: training a large
         # model on a CPU takes a tenth less time.
@@ -32,7 +32,7 @@ def prepare_environment() -> None:
         # in spins, the second for LLVM's and Intel's, in milliseconds.
         defaults |= {"GOMP_SPINCOUNT": "10000", "KMP_BLOCKTIME": "1"}
     if count_cores() < (os.cpu_count() or 1):
-        # Else some libraries start a thread for each core of the machine, also in a container with few.
+        # Otherwise some libraries start a thread for each core of the machine, also in a container with few.
         defaults["OMP_NUM_THREADS"] = str(count_cores())
     for name, value in defaults.items():
         os.environ.setdefault(name, value)
@@ -63,7 +63,7 @@ def read_cpu_limit(root: Path = Path("/")) -> float:
     """Returns how many cores the control groups of Linux let this process use; infinity without a limit.
 
     `docker run --cpus 2` sets such a limit, while all cores stay visible. The limit of each group above that
-    of the process holds, too.
+    of the process also holds.
     """
     limits = [math.inf]
     for line in _read_lines(root / "proc/self/cgroup"):
@@ -89,14 +89,16 @@ def _read_lines(path: Path) -> list[str]:
 
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # their numbers in malloc.h
-
-
 LARGE = 16 << 20
 """In bytes. Smaller blocks are worth keeping, because new memory is slower than used memory."""
 
 
 def limit_malloc_caching(largest: int) -> None:
     """Makes freed blocks of 16 MiB and more return to the system at once.
+
+    Batches have different shapes, so a freed large block hardly ever fits a later one. The C library of Linux
+    nevertheless keeps such blocks once some were freed (it raises its mmap threshold, up to 32 MB), and the
+    memory of the process grows from batch to batch.
 
     If the largest block of a batch, of about this many bytes, is not much above 16 MiB, only blocks of 64 MiB
     and more do: allocating it again in every step would cost a small model a tenth of its speed (measured).

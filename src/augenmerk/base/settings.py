@@ -11,7 +11,7 @@ import types
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
+from operator import attrgetter
 from typing import Any, Literal, Self, get_args, get_origin
 
 import annotated_types
@@ -22,6 +22,8 @@ from pydantic.fields import FieldInfo
 from augenmerk.base.errors import AugenmerkError, shorten
 
 WORDS = {bool: "true or false", int: "whole number", float: "number", str: "text"}
+MAX_SETTINGS_BYTES = 1_000_000
+"""The size of the largest file of settings, or of a study, that is read."""
 MAX_SHOWN = 1_000_000_000
 """Larger limits are not named: they only keep numbers within what a computer counts with."""
 
@@ -106,14 +108,6 @@ def _read_meanings(group: type[Settings]) -> dict[str, str]:
     return meanings
 
 
-def get_value(config: Settings, name: str) -> Any:
-    """Returns the value of the setting with this name."""
-    value: Any = config
-    for key in name.split("."):
-        value = getattr(value, key)
-    return value
-
-
 def format_value(value: Any) -> str:
     """Returns a value as TOML writes it."""
     return tomli_w.dumps({"x": value}).removeprefix("x = ").strip()
@@ -132,7 +126,7 @@ def describe_as_toml(config: Settings, width: int = 100) -> Iterator[str]:
         yield ""
         comment = f"{setting.meaning} [{setting.description}]"
         yield from (f"# {line}" for line in textwrap.wrap(comment, width - 2))
-        value, key = get_value(config, setting.name), setting.name.rpartition(".")[2]
+        value, key = attrgetter(setting.name)(config), setting.name.rpartition(".")[2]
         yield f"# {key} is absent" if value is None else f"{key} = {format_value(value)}"
 
 
@@ -157,16 +151,10 @@ def _describe_type(field: FieldInfo) -> tuple[str, tuple[str, ...]]:
     return ", ".join([WORDS[kind], *limits]), tuple(field.examples or ())
 
 
-def _texts(tree: Any) -> Iterator[str]:
-    """Yields every text in nested tables and lists, the keys of tables included."""
-    if isinstance(tree, str):
-        yield tree
-    elif isinstance(tree, dict):
-        yield from tree
-        yield from _texts(list(tree.values()))
-    elif isinstance(tree, list):
-        for each in tree:
-            yield from _texts(each)
+def _texts(tree: Any) -> list[str]:
+    """Returns every text in nested tables and lists, the keys of tables included."""
+    parts = [*tree, *tree.values()] if isinstance(tree, dict) else tree if isinstance(tree, list) else []
+    return [tree] if isinstance(tree, str) else [text for part in parts for text in _texts(part)]
 
 
 def _complaint(model: type[BaseModel], error: ValidationError) -> str:
@@ -193,30 +181,10 @@ def _group_in(annotation: Any) -> type[BaseModel]:
     return next(kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel))
 
 
-MAX_SETTINGS_BYTES = 1_000_000
-"""The size of the largest file of settings, or of a study, that is read."""
-
-
 def list_keys(settings: Iterable[str]) -> set[str]:
     """Returns the names of settings such as "train.lr=0.002"."""
     keys = (setting.partition("=")[0].split(".") for setting in settings)
     return {".".join(part.strip() for part in parts) for parts in keys}
-
-
-def read_settings(path: Path) -> str:
-    """Reads a settings file; raises AugenmerkError if it cannot be read."""
-    try:
-        with path.open(encoding="utf-8") as file:
-            text = file.read(MAX_SETTINGS_BYTES + 1)  # not all of it: it may be a device without end
-    except FileNotFoundError:
-        raise AugenmerkError(f"{path}: there is no such file.") from None
-    except UnicodeDecodeError:
-        raise AugenmerkError(f"{path}: not UTF-8; convert the file to UTF-8.") from None
-    except OSError as error:
-        raise AugenmerkError(f"{path}: cannot be read ({error.strerror or error}).") from None
-    if len(text) > MAX_SETTINGS_BYTES:
-        raise AugenmerkError(f"{path} is too large for settings: the most are {MAX_SETTINGS_BYTES:,} bytes.")
-    return text
 
 
 def parse_toml(text: str, source: str) -> dict[str, Any]:
@@ -234,10 +202,10 @@ def set_key(tree: dict[str, Any], key: str, value: Any) -> None:
     *groups, name = key.split(".")
     if not groups:
         raise ValueError(f"'{key}' is not in a group of settings")
-    for number, group in enumerate(groups, 1):
+    for group in groups:
         tree = tree.setdefault(group, {})
         if not isinstance(tree, dict):
-            raise ValueError(f"'{'.'.join(groups[:number])}' is not a group of settings")
+            raise ValueError(f"'{group}' is not a group of settings")
     tree[name] = value
 
 

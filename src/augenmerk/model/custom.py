@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from augenmerk.base.config import CUSTOM_ATTENTION
-from augenmerk.base.custom_code import execute_code, read_code, same_code
+from augenmerk.base.custom_code import load_user_module, same_code
 from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.files import read_bytes
 from augenmerk.model.attention import CUSTOM_MECHANISMS, Attention, find_mechanism
 
 
@@ -41,11 +42,11 @@ def load_mechanism(file_and_class: str) -> str:
         )
     path, class_name = Path(match["path"]), match["name"]
     name = f"{path.name}:{class_name}"
-    source, before = read_code(path), MECHANISM_FILES.get(name)
+    source, before = read_bytes(path), MECHANISM_FILES.get(name)
     replaced = None if before is None else before.replaced
     if before is not None and before.path.resolve() != path.resolve():
         replaced = replaced if same_code(before.source, source, class_name) else before.path
-    mechanism = getattr(execute_code(source, path), class_name, None)
+    mechanism = getattr(load_user_module(path, source), class_name, None)
     if not (isinstance(mechanism, type) and issubclass(mechanism, Attention)):
         raise AugenmerkError(
             f"{path} has no class '{class_name}' that derives from augenmerk.model.attention.Attention."

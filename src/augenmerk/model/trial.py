@@ -11,6 +11,7 @@ import logging
 import re
 import traceback
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import torch
@@ -23,14 +24,14 @@ from augenmerk.model.custom import MECHANISM_FILES
 from augenmerk.model.interface import find_model_class
 
 B, T, S = 2, 3, 5
-WORDS = 20  # of the sentences on which the size of scores is measured
+WORDS = 20
+"""The number of words in the sentences on which the size of scores is measured."""
 SATURATED = 0.75
 """The mean largest weight at random weights above which a softmax is called saturated. Bundled mechanisms
 have 0.05 to 0.3, but 0.9 and more for `dot` and `bilinear` in a Transformer, which do not scale."""
 SIZES = 64, 1024
 """Values of model.key for which scores are compared."""
-
-
+IN_FP32 = "; or train with --set train.precision=fp32"
 NEARLY_ZERO = 1e-3
 """Parameters all of whose values are smaller are tried with larger ones as well."""
 
@@ -70,16 +71,13 @@ def forward_is_not_replaced(trial: Trial) -> str | None:
 
 
 def shapes_are_right(trial: Trial) -> str | None:
-    for queries, states in (
-        (trial.queries, trial.states),
-        (trial.queries[:1, :1], trial.states[:1, :1]),  # where a careless squeeze goes wrong
-    ):
+    one_word = trial.queries[:1, :1], trial.states[:1, :1]  # where a careless squeeze goes wrong
+    for queries, states in ((trial.queries, trial.states), one_word):
         fresh = copy.deepcopy(trial)
-        context, weights = fresh.ask(queries, fresh.attention.memory(states))
-        for name, tensor, shape in (
-            ("context", context, (*queries.shape[:2], trial.config.value_size)),
-            ("weights", weights, (*queries.shape[:2], states.shape[1])),
-        ):
+        results = fresh.ask(queries, fresh.attention.memory(states))
+        sizes = trial.config.value_size, states.shape[1]
+        for name, tensor, size in zip(("context", "weights"), results, sizes, strict=True):
+            shape = (*queries.shape[:2], size)
             found = tuple(tensor.shape) if isinstance(tensor, torch.Tensor) else type(tensor).__name__
             if found != shape:
                 given = f"queries {tuple(queries.shape)} and states {tuple(states.shape)}"
@@ -90,8 +88,7 @@ def shapes_are_right(trial: Trial) -> str | None:
 def results_are_not_random(trial: Trial) -> str | None:
     other = copy.deepcopy(trial)
     first, _ = trial.attend(trial.queries, trial.states)
-    second, _ = other.attend(other.queries, other.states, seed=2)
-    if _same(first, second):
+    if _same(first, other.attend(other.queries, other.states, seed=2)[0]):
         return None
     return "it draws random numbers even in evaluation mode: ask for `self.training` first"
 
@@ -120,11 +117,12 @@ def weights_are_shares(trial: Trial) -> str | None:
     totals = weights.sum(dim=-1)
     if _same(totals, torch.ones_like(totals)) or not weights.any():
         return None
-    for dims, what in (
-        ((1,), "the target positions (dim=1)"),
-        ((0,), "the sentences of the batch (dim=0)"),
-        ((1, 2), "target and source positions together"),
-    ):
+    wrong_dims = {
+        (1,): "the target positions (dim=1)",
+        (0,): "the sentences of the batch (dim=0)",
+        (1, 2): "target and source positions together",
+    }
+    for dims, what in wrong_dims.items():
         if _same(other := weights.sum(dim=dims), torch.ones_like(other)):
             return f"its weights sum to 1 over {what} rather than over the source words (dim=-1)"
     return f"its weights sum to {totals.min().item():.2f} to {totals.max().item():.2f} over the words, not 1"
@@ -217,19 +215,19 @@ def weights_make_the_context(trial: Trial) -> str | None:
 def every_parameter_learns(trial: Trial) -> str | None:
     gradients = _find_gradients(trial)
     inputs = "the queries", "the states"  # which a mechanism may ignore
-    if missing := [name for name, each in gradients.items() if each is None and name not in inputs]:
-        return f"no gradient reaches {_list(missing)}, so training would not change it"
-    return None
+    missing = [name for name, each in gradients.items() if each is None and name not in inputs]
+    return f"no gradient reaches {_list(missing)}, so training would not change it" if missing else None
 
 
 def gradients_are_finite(trial: Trial) -> str | None:
     gradients = _find_gradients(trial)
-    if wrong := [name for name, each in gradients.items() if each is not None and not each.isfinite().all()]:
-        return (
-            f"its gradient is not finite for {_list(wrong)} if a sentence is padded: see to it that no "
-            f"intermediate number of padding is infinite or has an infinite slope"
-        )
-    return None
+    wrong = [name for name, each in gradients.items() if each is not None and not each.isfinite().all()]
+    if not wrong:
+        return None
+    return (
+        f"its gradient is not finite for {_list(wrong)} if a sentence is padded: no intermediate number of "
+        f"padding may be infinite or have an infinite slope"
+    )
 
 
 def works_in_bf16(trial: Trial) -> str | None:
@@ -239,8 +237,8 @@ def works_in_bf16(trial: Trial) -> str | None:
         with torch.autocast("cpu", dtype=torch.bfloat16):
             context, _ = trial.ask(queries, trial.attention.memory(states, trial.mask), need_weights=False)
     except Exception as error:
-        return f"in bf16, {_describe_failure(error, trial.config)}"
-    return None if context.isfinite().all() else "in bf16, its context is not finite"
+        return f"in bf16, {_describe_failure(error, trial.config)}{IN_FP32}"
+    return None if context.isfinite().all() else f"in bf16, its context is not finite{IN_FP32}"
 
 
 RULES: tuple[Callable[[Trial], str | None], ...] = (
@@ -274,25 +272,21 @@ def try_mechanism(config: ModelConfig, *, bf16: bool = True) -> None:
         attention = make_attention(config)
         if config.attention not in MECHANISM_FILES:
             return
-        tries = [(attention, "")]
-        if moved := move_from_zero(attention):
-            tries.append((moved, " once its parameters are not 0"))
-        for tried, when in tries:
-            for rule in RULES:
-                in_bf16 = rule is works_in_bf16
-                if (bf16 or not in_bf16) and (problem := check_rule(rule, tried, config)):
-                    remedy = "; or train with --set train.precision=fp32" if in_bf16 else ""
-                    raise AugenmerkError(
-                        f"The attention mechanism '{config.attention}' was tried on made-up sentences, "
-                        f"and{when} {problem}{remedy}; docs/mechanisms.md says what it is given and what it "
-                        f"returns."
-                    )
+        rules = RULES if bf16 else [rule for rule in RULES if rule is not works_in_bf16]
+        moved = _move_from_zero(attention)
+        tries = [(attention, ""), *([(moved, " once its parameters are not 0")] if moved else [])]
+        for (tried, when), rule in product(tries, rules):
+            if problem := check_rule(rule, tried, config):
+                raise AugenmerkError(
+                    f"The attention mechanism '{config.attention}' was tried on made-up sentences, and{when} "
+                    f"{problem}; docs/mechanisms.md says what it is given and what it returns."
+                )
         for remark in filter(None, (describe_saturation(config), describe_wrong_scale(config))):
             logging.getLogger(__name__).warning("The attention mechanism '%s' %s", config.attention, remark)
 
 
 @torch.no_grad()
-def move_from_zero(attention: Attention) -> Attention | None:
+def _move_from_zero(attention: Attention) -> Attention | None:
     """Returns a copy whose parameters that are 0, or nearly, have other values; None if there are none.
 
     A parameter that starts at 0 hides whatever it multiplies until training has changed it.
@@ -319,23 +313,20 @@ def describe_saturation(config: ModelConfig) -> str | None:
     attention = make_attention(config).eval()
     architecture = find_model_class(config)
     architecture.init_attention(attention)
-    size = architecture.state_deviation
     queries, states = (
-        size * torch.randn(8, WORDS, width) for width in (config.query_size, config.value_size)
+        architecture.state_deviation * torch.randn(8, WORDS, width)
+        for width in (config.query_size, config.value_size)
     )
     memory = attention.memory(states)
     weights = attention.attend(queries, memory)[1]
     assert weights is not None
     if (largest := weights.amax(dim=-1).mean().item()) <= SATURATED:
         return None
-    deviation = ""
-    if _has_scores(attention):
-        deviation = (
-            f" (its scores have a standard deviation of {attention.scores(queries, memory).std():.1f})"
-        )
+    deviation = attention.scores(queries, memory).std() if _has_scores(attention) else None
+    measured = "" if deviation is None else f" (its scores have a standard deviation of {deviation:.1f})"
     return (
         f"starts saturated: before training, it gives {largest:.0%} of the weight to one of {WORDS} words"
-        f"{deviation}, and the others get almost no gradient; a product of vectors of size d is usually "
+        f"{measured}, and the others get almost no gradient; a product of vectors of size d is usually "
         f"divided by sqrt(d)."
     )
 
@@ -366,16 +357,13 @@ def describe_wrong_scale(config: ModelConfig) -> str | None:
 
 def _measure_scores(config: ModelConfig, size: int) -> float:
     """Returns the standard deviation of the scores of vectors of a size, made from inputs with variance 1."""
-    changed = config.model_copy(update={"key": size})
-    if _shapes(changed) == _shapes(config.model_copy(update={"key": 2 * size})):  # it has other sizes
+    changed, twice = (config.model_copy(update={"key": key}) for key in (size, 2 * size))
+    shapes, of_twice = ([each.shape for each in make_attention(c).parameters()] for c in (changed, twice))
+    if shapes == of_twice:  # it has other sizes
         changed = config.model_copy(update={"embedding": size, "hidden": size})
     attention = make_attention(changed).eval()
     queries, states = (torch.randn(8, WORDS, width) for width in (changed.query_size, changed.value_size))
     return attention.scores(queries, attention.memory(states)).std().item()
-
-
-def _shapes(config: ModelConfig) -> list[torch.Size]:
-    return [parameter.shape for parameter in make_attention(config).parameters()]
 
 
 def _has_scores(attention: Attention) -> bool:
