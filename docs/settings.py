@@ -5,10 +5,11 @@ python docs/settings.py
 
 from collections.abc import Iterator
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 
 from augenmerk.base.config import PRESETS, RunConfig, load_config
-from augenmerk.base.settings import Setting, Settings, format_value, get_value, list_settings
+from augenmerk.base.settings import Setting, Settings, format_value, list_settings
 
 PAGE = Path(__file__).resolve().with_name("settings.md")
 
@@ -66,7 +67,7 @@ def render_page() -> str:
 
 
 def _render_group(group: str, settings: list[Setting], presets: dict[str, RunConfig]) -> Iterator[str]:
-    config = get_value(RunConfig(), group)
+    config = attrgetter(group)(RunConfig())
     assert isinstance(config, Settings)
     meaning = " ".join((type(config).__doc__ or "").split())
     yield f"\n## [{group}]\n\n{meaning}\n\n"
@@ -80,7 +81,7 @@ def _render_group(group: str, settings: list[Setting], presets: dict[str, RunCon
         values = (
             values if setting.type == "choice" else f"{setting.type}: {values}" if values else setting.type
         )
-        of_presets = (get_value(preset, setting.name) for preset in presets.values())
+        of_presets = (attrgetter(setting.name)(preset) for preset in presets.values())
         shown = " | ".join("" if value == setting.default else _code(value) for value in of_presets)
         yield f"| `{key}` | {setting.meaning} | {values} | {_code(setting.default)} | {shown} |\n"
 

@@ -2,6 +2,7 @@
 
 import importlib.util
 import tomllib
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from augenmerk.base.config import ATTENTIONS, PRESETS, RunConfig, load_config
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.base.settings import describe_as_toml, get_value, list_settings
+from augenmerk.base.settings import describe_as_toml, list_settings
 from tests.command import fails_with_a_sentence, run_command, run_json
 from tests.runs import SharedRuns, tiny
 
@@ -68,7 +69,7 @@ def test_the_command_shows_presets_files_and_runs(shared_runs: SharedRuns, tmp_p
     run = shared_runs.copy(tiny(), tmp_path / "run")
     rows = run_json("config", "show", run.path)
     assert {row["name"]: row["value"] for row in rows} == {
-        setting.name: get_value(run.config, setting.name) for setting in list_settings(RunConfig())
+        setting.name: attrgetter(setting.name)(run.config) for setting in list_settings(RunConfig())
     }
     assert rows[0].keys() == {"name", "type", "choices", "default", "meaning", "value"}
     assert "classic, quick, strong" in fails_with_a_sentence("config", "show", "quik")

@@ -13,7 +13,14 @@ from pydantic import Field, PrivateAttr, field_validator, model_validator
 from augenmerk.base.entries import ARCHITECTURES, DATASETS, MECHANISMS, Architecture, check_heads
 from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.base.files import read_text
-from augenmerk.base.settings import MAX_SETTINGS_BYTES, Settings, flatten_settings, list_keys, parse_toml, set_key
+from augenmerk.base.settings import (
+    MAX_SETTINGS_BYTES,
+    Settings,
+    flatten_settings,
+    list_keys,
+    parse_toml,
+    set_key,
+)
 
 CUSTOM_ATTENTION = re.compile(r"(?P<path>.+\.py):(?P<name>[A-Za-z_]\w*)")
 """How a mechanism in the user's own file is named: FILE.py:Class."""

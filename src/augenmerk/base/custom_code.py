@@ -57,7 +57,7 @@ def _used_code(source: bytes, name: str) -> list[str]:
             node.body = [each for each in node.body if not _does_nothing(each)]
     statements = tree.body
     names = [
-        {getattr(node, "id", None) or getattr(node, "attr", "") for node in ast.walk(statement)}
+        {str(getattr(node, "id", getattr(node, "attr", ""))) for node in ast.walk(statement)}
         for statement in statements
     ]
     defined = [_defined_names(statement) for statement in statements]

@@ -1,6 +1,7 @@
 """`augenmerk config`: explains the settings of runs and presets."""
 
 from dataclasses import asdict
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -64,12 +65,12 @@ def show(
     json: Json = False,
 ) -> None:
     """Show all settings of a preset or a run, explained, as a TOML file that can be edited and trained."""
-    from augenmerk.base.settings import describe_as_toml, get_value, list_settings
+    from augenmerk.base.settings import describe_as_toml, list_settings
 
     config = _load(preset)
     if json:
         settings = list_settings(config)
-        print_json([{**asdict(setting), "value": get_value(config, setting.name)} for setting in settings])
+        print_json([{**asdict(setting), "value": attrgetter(setting.name)(config)} for setting in settings])
         return
     heading = f"# The settings of {format_message(preset)}. Your own file needs only what differs from the "
     out().print(f"{heading}default.", markup=False)

@@ -243,7 +243,8 @@ class EnsembleDecoder:
         return tuple(part for member in self._members for part in member.start())
 
     def step(self, tokens: Array, state: State) -> tuple[Array, Array, State]:
-        rest, log_probs, weights, new_state = iter(state), [], [], []
+        rest, log_probs, weights = iter(state), [], []
+        new_state: list[Array] = []
         for member, parts in zip(self._members, self._parts, strict=True):
             its_log_probs, its_weights, its_state = member.step(tokens, tuple(islice(rest, parts)))
             log_probs.append(its_log_probs)

@@ -24,8 +24,8 @@ from pydantic import Field, TypeAdapter
 from augenmerk.base.config import PRESETS, RunConfig, keep_own_case, load_config, open_keys
 from augenmerk.base.entries import MECHANISMS
 from augenmerk.base.errors import AugenmerkError, shorten
-from augenmerk.base.files import explain_read_errors, limit_file_name, read_object, write_object
-from augenmerk.base.settings import Settings, flatten_settings, parse_toml, read_settings, set_key
+from augenmerk.base.files import explain_read_errors, limit_file_name, read_object, read_text, write_object
+from augenmerk.base.settings import MAX_SETTINGS_BYTES, Settings, flatten_settings, parse_toml, set_key
 from augenmerk.data import resolve_data, resolve_data_name
 from augenmerk.study.result import PLAN, Published, StudyHeader
 
@@ -146,7 +146,7 @@ def find_study(name_or_file: str) -> Path:
 
 def read_study(path: Path) -> Study:
     """Reads a study's file; raises AugenmerkError for every mistake that can be found without running it."""
-    declared = _StudyFile.checked(parse_toml(read_settings(path), str(path)), str(path))
+    declared = _StudyFile.checked(parse_toml(read_text(path, MAX_SETTINGS_BYTES), str(path)), str(path))
     for key in ("seeds", "splits", "beams"):
         if len(set(getattr(declared, key))) != len(getattr(declared, key)):
             raise AugenmerkError(f"{path}: {key} names something twice.")
