@@ -26,7 +26,7 @@ _HOME = {
     "Translation": "augenmerk.translation",
     "Translator": "augenmerk.translation",
     "load": "augenmerk.translation",
-    "load_mechanism": "augenmerk.model",
+    "load_mechanism": "augenmerk.model.custom",
     "open_bitext": "augenmerk.data",
 }
 
