@@ -352,4 +352,4 @@ def test_what_is_not_a_setting(setting: str) -> None:
 
 def test_a_setting_in_what_is_no_group() -> None:
     assert "'train' is not a group" in complaint("train = 3", "train.lr=0.1")
-    assert "'data.bitext' is not a group" in complaint('[data]\nbitext = "x"', "data.bitext.seed=1")
+    assert "'bitext' is not a group" in complaint('[data]\nbitext = "x"', "data.bitext.seed=1")
