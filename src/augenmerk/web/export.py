@@ -185,7 +185,7 @@ def export_page(page: Page, path: Path, *, overwrite: bool = False) -> Path:
 def export_theory(path: Path, *, overwrite: bool = False) -> Path:
     """Writes the theory lab as one file or as a folder, as `export_page` does."""
     style = render_style() + (WEB / "theory" / "theory.css").read_text(encoding="utf-8")
-    script, data = join_modules(WEB / "theory", "main.js"), describe_theory()
+    script, data = join_modules(WEB / "theory" / "main.js"), describe_theory()
     template = "theory/theory.html"
     return _write(
         path,
@@ -234,10 +234,10 @@ def _find_exported(folder: Path) -> list[str]:
 def render_file(page: Page) -> str:
     """Renders the page of runs as one file that needs nothing else."""
     return _render_file(
-        *("page/page.html", render_style(), join_modules(WEB / "page", "start.js"), "worker-src blob:; "),
+        *("page/page.html", render_style(), join_modules(WEB / "page" / "start.js"), "worker-src blob:; "),
         title=page.title,
         data=_describe_page(page, None, page.models),
-        engine=join_modules(WEB / "engine", "worker.js"),
+        engine=join_modules(WEB / "engine" / "worker.js"),
         models=[
             {"settings": bundle.settings, "weights": b64encode(bundle.weights).decode()}
             for bundle in page.bundles
@@ -247,7 +247,7 @@ def render_file(page: Page) -> str:
 
 def render_folder(page: Page) -> dict[str, bytes]:
     """Renders the page of runs as files for a web server: their names and contents; the page comes last."""
-    files = {"engine.js": join_modules(WEB / "engine", "worker.js").encode()}
+    files = {"engine.js": join_modules(WEB / "engine" / "worker.js").encode()}
     models = []
     for number, (bundle, described) in enumerate(zip(page.bundles, page.models, strict=True), 1):
         last = "" if number == 1 else f"-{number}"
@@ -258,7 +258,7 @@ def render_folder(page: Page) -> dict[str, bytes]:
             {**described, **{key: make_address(name, files[name]) for key, name in addresses.items()}}
         )
     return _render_folder(
-        *("page/page.html", "page", render_style(), join_modules(WEB / "page", "start.js"), files),
+        *("page/page.html", "page", render_style(), join_modules(WEB / "page" / "start.js"), files),
         policy="connect-src 'self'; worker-src 'self'; ",
         title=page.title,
         data=_describe_page(page, make_address("engine.js", files["engine.js"]), models),

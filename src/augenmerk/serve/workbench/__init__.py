@@ -5,7 +5,6 @@ A view is a module with `make_endpoints(service)`. Its page is `web/workbench/VI
 """
 
 import hashlib
-import re
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
@@ -17,7 +16,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from augenmerk.serve.endpoint import Endpoint, Service
-from augenmerk.web.templates import WEB, render_style, render_template
+from augenmerk.web.templates import WEB, list_modules, render_style, render_template
 
 VIEWS: Mapping[str, str] = {
     "translate": "Translate",
@@ -38,7 +37,6 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
 }
 MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css"}
-_IMPORT = re.compile(r'^import \{[\w\s,]+\} from "([\w./-]+\.js)";', re.M)
 
 
 def make_pages(service: Service) -> list[Route]:
@@ -62,7 +60,10 @@ def render_page(request: Request, view: str, **context: Any) -> Response:
         view=view,
         name=VIEWS[view],
         views=[{"view": each, "name": name, "address": page_address(each)} for each, name in VIEWS.items()],
-        modules=_list_modules(f"workbench/{view}.js"),
+        modules=[
+            f"/web/{path.relative_to(WEB).as_posix()}"
+            for path in list_modules(WEB / "workbench" / f"{view}.js")
+        ],
         **context,
     )
     response = cached_response(request, text.encode(), "text/html; charset=utf-8")
@@ -100,16 +101,3 @@ def list_static_files() -> dict[str, Path]:
         for path in sorted(WEB.rglob("*"))
         if path.suffix in MEDIA_TYPES and path.is_file()
     }
-
-
-@cache
-def _list_modules(script: str) -> list[str]:
-    """Returns the addresses of a module and of all that it imports, which would otherwise be found late."""
-    found: dict[Path, None] = {}
-    waiting = [WEB / script]
-    while waiting:
-        path = waiting.pop()
-        if path not in found and path.is_file():
-            found[path] = None
-            waiting += [(path.parent / name).resolve() for name in _IMPORT.findall(path.read_text("utf-8"))]
-    return [f"/web/{path.relative_to(WEB).as_posix()}" for path in found]

@@ -118,7 +118,7 @@ def make_endpoints(service: Service) -> list[Endpoint]:
 @cache
 def join_engine() -> bytes:
     """Returns the engine as one script for a worker."""
-    return join_modules(WEB / "engine", "worker.js").encode()
+    return join_modules(WEB / "engine" / "worker.js").encode()
 
 
 def _describe(name: str, path: Path) -> dict[str, Any]:
