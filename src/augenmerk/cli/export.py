@@ -7,7 +7,7 @@ import typer
 from typer import Argument, Option
 
 from augenmerk.cli import options
-from augenmerk.cli.inputs import check_sentences
+from augenmerk.cli.inputs import check_sentences, warn
 from augenmerk.cli.terminal import print_json, print_written, show_status
 from augenmerk.web import MAX_BEAM
 
@@ -62,24 +62,20 @@ def export(
                 "--theory writes a page without a model: leave out runs, --beam and --example."
             )
         written = export_theory(out, overwrite=overwrite)
-        print_written(written)
-        if json:
-            print_json({"file": str(written)})
-        return
-    check_sentences(example or [])
-    check_path(out, overwrite=overwrite)
-    with show_status("exporting"):
-        page = make_page(runs or [], beam=beam, examples=example or [])
-        written = export_page(page, out, overwrite=overwrite)
-    for note in page.notes:
-        typer.echo(f"augenmerk: {note}", err=True)
+        about = {}
+    else:
+        check_sentences(example or [])
+        check_path(out, overwrite=overwrite)
+        with show_status("exporting"):
+            page = make_page(runs or [], beam=beam, examples=example or [])
+            written = export_page(page, out, overwrite=overwrite)
+        for note in page.notes:
+            warn(note)
+        about = {
+            "runs": [model["name"] for model in page.models],
+            "beam": page.beam,
+            "examples": [each["source"] for each in page.examples],
+        }
     print_written(written)
     if json:
-        print_json(
-            {
-                "file": str(written),
-                "runs": [model["name"] for model in page.models],
-                "beam": page.beam,
-                "examples": [each["source"] for each in page.examples],
-            }
-        )
+        print_json({"file": str(written), **about})

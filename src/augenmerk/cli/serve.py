@@ -7,12 +7,56 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from augenmerk.cli.options import Device, Mechanisms, Threads, load_mechanisms
+from augenmerk.cli.inputs import warn
+from augenmerk.cli.options import GROUP, Device, Group, Mechanisms, Threads, grouped, load_mechanisms
 from augenmerk.cli.terminal import print_json
 
 app = typer.Typer()
 
-PORT = 8765
+Runs = Annotated[
+    list[Path] | None,
+    Argument(
+        metavar="RUN",
+        help="Run directories to load at once; the first is the default. Default: the bundled model.",
+        show_default=False,
+    ),
+]
+Folder = Annotated[
+    Path, Option(help="Folder whose runs can be requested by name, and are shown on the pages.")
+]
+
+
+class Reach(Group):
+    """Where the server listens, who may ask it, and for how much."""
+
+    host: Annotated[
+        str, Option(metavar="ADDRESS", help="Address to listen at; 0.0.0.0 for all of this machine's.")
+    ] = "127.0.0.1"
+    port: Annotated[int, Option(help="Port to listen at; 0 for any that is free.", min=0, max=65535)] = 8765
+    limit: Annotated[
+        list[str] | None,
+        Option(
+            metavar="NAME=VALUE",
+            help="Change a limit, e.g. beam=5, queue=500 or deadline=10; repeatable. docs/serve.md has all.",
+        ),
+    ] = None
+    keys: Annotated[
+        Path | None,
+        Option(
+            help="File of API keys, one a line, which requests then need. Default: the environment variable "
+            "AUGENMERK_API_KEYS.",
+        ),
+    ] = None
+    allow_host: Annotated[
+        list[str] | None, Option(metavar="NAME", help="A name of the server besides localhost; repeatable.")
+    ] = None
+    origin: Annotated[
+        list[str] | None,
+        Option(
+            metavar="ORIGIN",
+            help="Origin of pages that may ask the server, e.g. https://example.org (CORS); repeatable.",
+        ),
+    ] = None
 
 
 @app.command(
@@ -23,50 +67,13 @@ PORT = 8765
     'Ask it:  curl localhost:8765/v1/translate -d \'{"text": "Ein Hund schläft."}\'    '
     "Ctrl-C or SIGTERM end it when all requests are answered; SIGHUP reloads its runs."
 )
+@grouped
 def serve(
-    runs: Annotated[
-        list[Path] | None,
-        Argument(
-            metavar="RUN",
-            help="Run directories to load at once; the first is the default. Default: the bundled model.",
-            show_default=False,
-        ),
-    ] = None,
-    folder: Annotated[
-        Path, Option(help="Folder whose runs can be requested by name, and are shown on the pages.")
-    ] = Path("runs"),
-    host: Annotated[
-        str,
-        Option(metavar="ADDRESS", help="Address to listen at; 0.0.0.0 for all of this machine's."),
-    ] = "127.0.0.1",
-    port: Annotated[int, Option(help="Port to listen at; 0 for any that is free.", min=0, max=65535)] = PORT,
+    runs: Runs = None,
+    folder: Folder = Path("runs"),
+    reach: Reach = GROUP,
     open_browser: Annotated[bool, Option("--open", help="Open the pages in a browser.")] = False,
     no_pages: Annotated[bool, Option("--no-pages", help="Serve the API only, without pages.")] = False,
-    limit: Annotated[
-        list[str] | None,
-        Option(
-            metavar="NAME=VALUE",
-            help="Change a limit, e.g. beam=5, queue=500 or deadline=10; repeatable. docs/serve.md has all.",
-        ),
-    ] = None,
-    keys: Annotated[
-        Path | None,
-        Option(
-            help="File of API keys, one a line, which requests then need. Default: the environment variable "
-            "AUGENMERK_API_KEYS.",
-        ),
-    ] = None,
-    allow_host: Annotated[
-        list[str] | None,
-        Option(metavar="NAME", help="A name of the server besides localhost; repeatable."),
-    ] = None,
-    origin: Annotated[
-        list[str] | None,
-        Option(
-            metavar="ORIGIN",
-            help="Origin of pages that may ask the server, e.g. https://example.org (CORS); repeatable.",
-        ),
-    ] = None,
     attention: Mechanisms = None,
     device: Device = "cpu",
     threads: Threads = None,  # noqa: ARG001 (its callback uses it)
@@ -79,6 +86,7 @@ def serve(
 ) -> None:
     """Translate over HTTP, and show the workbench at http://127.0.0.1:8765/."""
     import logging
+    import webbrowser
 
     from augenmerk.base.device import CPU, choose_translating_device
     from augenmerk.serve.endpoint import Service
@@ -88,16 +96,18 @@ def serve(
     from augenmerk.serve.server import fit_connections, make_server, open_socket, run
 
     load_mechanisms(attention)
-    wanted = Limits.parse(limit or [])
-    access = Access(hosts=allow_host or [], origins=origin or [], keys=read_keys(keys))
-    chosen_device = str(choose_translating_device(device))
-    registry = ModelRegistry(runs or [], folder=folder, device=chosen_device)
+    wanted = Limits.parse(reach.limit or [])
+    access = Access(hosts=reach.allow_host or [], origins=reach.origin or [], keys=read_keys(reach.keys))
+    chosen = str(choose_translating_device(device))
+    registry = ModelRegistry(runs or [], folder=folder, device=chosen)
     limits = fit_connections(wanted)
     # A GPU computes one batch after another; cores compute as many as there are of them.
-    computing = None if chosen_device == CPU else 1
-    service = Service.of(registry, limits, access, threads=computing, keys_file=keys)
-    listening = open_socket(host, port)
-    address = _format_address(host, listening.getsockname()[1])
+    computing = None if chosen == CPU else 1
+    service = Service.of(registry, limits, access, threads=computing, keys_file=reach.keys)
+    listening = open_socket(reach.host, reach.port)
+    # An address for a browser on this machine.
+    name = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(reach.host, reach.host)
+    address = f"http://{f'[{name}]' if ':' in name else name}:{listening.getsockname()[1]}/"
 
     def report() -> None:
         if json:
@@ -105,17 +115,12 @@ def serve(
             print_json({**about, "connections": limits.connections})
             sys.stdout.flush()  # a program that reads it from a pipe waits for it
         else:
-            is_wanted = limits.connections == wanted.connections
-            reason = (
-                "--limit connections"
-                if is_wanted
-                else "the open files that the system allows, see `ulimit -n`"
-            )
-            typer.echo(f"augenmerk: {', '.join(registry.names)} at {address}", err=True)
-            typer.echo(f"augenmerk: at most {limits.connections:,} connections ({reason})", err=True)
+            reason = "the open files that the system allows, see `ulimit -n`"
+            if limits.connections == wanted.connections:
+                reason = "--limit connections"
+            warn(f"{', '.join(registry.names)} at {address}")
+            warn(f"at most {limits.connections:,} connections ({reason})")
         if open_browser and not check:
-            import webbrowser
-
             webbrowser.open(address)
 
     logging.basicConfig(format="augenmerk: %(message)s", level=logging.INFO)
@@ -124,11 +129,5 @@ def serve(
         listening.close()
         make_server(service, pages=not no_pages)
         report()
-        return
-    run(service, listening, pages=not no_pages, on_ready=report)
-
-
-def _format_address(host: str, port: int) -> str:
-    """Returns the address for a browser on this machine."""
-    name = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)
-    return f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/"
+    else:
+        run(service, listening, pages=not no_pages, on_ready=report)

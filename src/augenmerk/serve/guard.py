@@ -163,13 +163,11 @@ def find_key(headers: Headers) -> str | None:
 
 def _read_host(host: str) -> str:
     """Returns the name or address in a Host header, without the port; empty if it is neither."""
-    if host.startswith("["):
-        name, bracket, port = host[1:].partition("]")
-        is_valid = bracket == "]" and port[:1] in ("", ":") and _read_address(name) is not None
-    else:
-        name, _, port = host.partition(":")
-        is_valid = port == "" or port.isdecimal()
-    return name.lower() if is_valid else ""
+    try:
+        parts = urlsplit(f"//{host}")
+        return parts.hostname or "" if parts.netloc == host and "@" not in host else ""
+    except ValueError:  # an address that is none
+        return ""
 
 
 def _read_address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
@@ -183,8 +181,7 @@ def _read_address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | 
 
 def _is_loopback(name: str) -> bool:
     """Returns whether this is an address of this machine itself, such as 127.0.0.1."""
-    address = _read_address(name)
-    return address is not None and address.is_loopback
+    return getattr(_read_address(name), "is_loopback", False)
 
 
 def _is_same_origin(origin: bytes, host: bytes) -> bool:
