@@ -181,7 +181,7 @@ def test_models_are_listed_and_found_by_their_names_only(several: Serving) -> No
 def test_several_models_translate_together(several: Serving) -> None:
     registry = several.service.registry
     text = "Der kleine Hund schläft."
-    together = load([registry.folder.parent / "a", registry.folder.parent / "b"])  # type: ignore[union-attr]
+    together = load([registry.folder.parent / "a", registry.folder.parent / "b"])
     given = several.post("/v1/translate", {"text": text, "model": ["a", "b"]}).json()
     assert given["model"] == ["a", "b"]
     assert_same(given["translations"][0]["score"], together.translate(text).score)

@@ -57,11 +57,6 @@ class Service:
         batcher = Batcher(registry, limits, metrics, threads)
         return cls(registry, batcher, limits, metrics, access or Access(), keys_file)
 
-    @property
-    def folder(self) -> Path:
-        """The folder whose runs and studies the pages show."""
-        return self.registry.folder or Path("runs")
-
 
 class RequestBody(BaseModel):
     """The body of a request: JSON with known keys only, in which numbers are numbers."""

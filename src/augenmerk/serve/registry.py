@@ -9,9 +9,8 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from augenmerk.base.device import CPU
 from augenmerk.base.errors import AugenmerkError, shorten
@@ -21,7 +20,6 @@ from augenmerk.run.records import describe_run
 from augenmerk.serve.limits import ServiceError
 from augenmerk.translation import Translator
 
-T = TypeVar("T")
 Names = str | list[str]
 """A run, or several that translate together."""
 
@@ -82,35 +80,6 @@ class FolderSearch:
         return dict(sorted(found.items()))
 
 
-@dataclass
-class _Entry(Generic[T]):
-    value: T | None = None
-    version: object = None
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-
-class VersionCache(Generic[T]):
-    """Keeps what was read from files until their version changes. Several threads may use it at once."""
-
-    def __init__(self, limit: int) -> None:
-        """Keeps the `limit` values that were asked for last."""
-        self._limit = limit
-        self._lock = threading.Lock()
-        self._entries: OrderedDict[str, _Entry[T]] = OrderedDict()
-
-    def get(self, key: str, version: object, read: Callable[[], T]) -> T:
-        """Returns the value of a key, which is read if it is unknown or of another version."""
-        with self._lock:
-            entry = self._entries.setdefault(key, _Entry())
-            self._entries.move_to_end(key)
-            while len(self._entries) > self._limit:
-                self._entries.popitem(last=False)
-        with entry.lock:  # others who ask meanwhile wait for the same value
-            if entry.value is None or entry.version != version:
-                entry.value, entry.version = read(), version
-            return entry.value
-
-
 class ModelRegistry:
     """The models that requests may name. Several threads may use it at once.
 
@@ -119,7 +88,7 @@ class ModelRegistry:
     """
 
     def __init__(
-        self, runs: Sequence[Path] = (), *, folder: Path | None = None, loaded: int = 8, device: str = CPU
+        self, runs: Sequence[Path] = (), *, folder: Path = Path("runs"), loaded: int = 8, device: str = CPU
     ) -> None:
         """Loads the bundled model if no run is given."""
         self.folder = folder
@@ -128,7 +97,7 @@ class ModelRegistry:
         self._lock = threading.Lock()
         self._loading = threading.Lock()
         """Is held while models are read, which takes long; `_lock` only for moments."""
-        self._search = None if folder is None else FolderSearch(folder, is_run)
+        self.search = FolderSearch(folder, is_run)
         paths = list(dict.fromkeys(runs)) or [BUNDLED_MODEL]
         self._named = dict(zip(_name_runs(paths), paths, strict=True))
         self._written: dict[str, int] = {}
@@ -145,9 +114,8 @@ class ModelRegistry:
 
     def found(self) -> dict[str, Path]:
         """Returns the runs below the folder by their path relative to it, with "/" between its parts."""
-        runs = {} if self._search is None else self._search.find()
         # A run that has just begun has no weights yet.
-        return {name: path for name, path in runs.items() if (path / MODEL).is_file()}
+        return {name: path for name, path in self.search.find().items() if (path / MODEL).is_file()}
 
     def paths(self) -> dict[str, Path]:
         """Returns the folders of all models by name, those that were given first."""

@@ -1,7 +1,8 @@
 """The view Runs: all runs below a folder, their curves while they train, their settings and scores."""
 
+import threading
 import time
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from augenmerk.run.records import describe_run
 from augenmerk.serve.endpoint import Endpoint, RequestBody, Service
 from augenmerk.serve.guard import is_local
 from augenmerk.serve.limits import ServiceError
-from augenmerk.serve.registry import FolderSearch, VersionCache, hide_path, is_run
+from augenmerk.serve.registry import FolderSearch, hide_path
 from augenmerk.serve.workbench import render_page
 from augenmerk.serve.workbench.trainings import (
     ResumeRequest,
@@ -54,8 +55,8 @@ class DetailsRequest(RequestBody):
 
 def make_endpoints(service: Service) -> list[Endpoint]:
     """Returns the endpoints of the view."""
-    trainings = Trainings(service.folder, service.limits.trainings)
-    runs = RunList(service.folder)
+    trainings = Trainings(service.registry.folder, service.limits.trainings)
+    runs = RunList(service.registry.search)
     service.closing.append(trainings.close)
     describe_settings()  # once, before somebody waits for it
 
@@ -79,7 +80,7 @@ def make_endpoints(service: Service) -> list[Endpoint]:
 
     def check(_request: Request, body: StartRequest) -> dict[str, Any]:
         try:
-            config = check_start(service.folder, body)
+            config = check_start(service.registry.folder, body)
         except AugenmerkError as error:
             return {"problem": str(error)}  # a form is often wrong while it is filled in: no failure
         return {"changed": list_changes(config, body.preset)}
@@ -111,9 +112,9 @@ def make_endpoints(service: Service) -> list[Endpoint]:
 class RunList:
     """The runs below a folder, each of which is read again when its files change."""
 
-    def __init__(self, folder: Path) -> None:
-        self._search = FolderSearch(folder, is_run)
-        self._summaries: VersionCache[dict[str, Any]] = VersionCache(MAX_KEPT)
+    def __init__(self, search: FolderSearch) -> None:
+        self._search = search
+        self._lock = threading.Lock()
 
     def find(self, name: str) -> Path:
         """Returns the folder of a run; raises ServiceError if there is none. No name is used as a path."""
@@ -125,7 +126,8 @@ class RunList:
     def watch(self, known: dict[str, int]) -> dict[str, Any]:
         """Returns a summary of each run, the newest first, and the epochs after those known of some runs."""
         paths = {name: path for name, path in self._search.find().items() if path.is_dir()}
-        runs = [self._summarise(name, path) for name, path in paths.items()]
+        with self._lock:  # others who ask meanwhile wait for the same summaries
+            runs = [_summarise(name, path) for name, path in paths.items()]
         runs.sort(key=lambda run: (-run["modified"], run["name"]))
         epochs = {}
         for name, count in known.items():
@@ -148,16 +150,17 @@ class RunList:
             "preset_settings": _flatten_preset(preset),
         }
 
-    def _summarise(self, name: str, path: Path) -> dict[str, Any]:
-        files = ("config.toml", "metrics.jsonl", "result.json", "scores.json", "state.safetensors")
-        times = [_modification_time(path / each) for each in files]
-        summary = dict(self._summaries.get(name, times, lambda: _summarise_files(name, path)))
-        summary["modified"] = max(times) / 1e9
-        if "error" not in summary:
-            is_finished = times[files.index("result.json")] > 0
-            in_training = RunDirectory.is_in_training(path)
-            summary["state"] = "training" if in_training else "finished" if is_finished else "stopped"
-        return summary
+
+def _summarise(name: str, path: Path) -> dict[str, Any]:
+    """Returns what the list shows of a run, with what its files do not tell."""
+    files = ("config.toml", "metrics.jsonl", "result.json", "scores.json", "state.safetensors")
+    times = tuple(_modification_time(path / each) for each in files)
+    summary = {**_summarise_files(name, path, times), "modified": max(times) / 1e9}
+    if "error" not in summary:
+        is_finished = times[files.index("result.json")] > 0
+        in_training = RunDirectory.is_in_training(path)
+        summary["state"] = "training" if in_training else "finished" if is_finished else "stopped"
+    return summary
 
 
 def _modification_time(path: Path) -> int:
@@ -175,8 +178,9 @@ def _read_metrics(path: Path) -> list[dict[str, Any]]:
         return []
 
 
-def _summarise_files(name: str, path: Path) -> dict[str, Any]:
-    """Returns what the list shows of a run; of one that cannot be read, why."""
+@lru_cache(maxsize=MAX_KEPT)
+def _summarise_files(name: str, path: Path, _times: tuple[int, ...]) -> dict[str, Any]:
+    """Returns what files that were written at these times tell of a run; of one that cannot be read, why."""
     try:
         run = RunDirectory.open(path)
         metrics, result, scores = run.read_metrics(), run.result, run.read_scores()

@@ -5,9 +5,11 @@ running, the finished runs are summarised.
 """
 
 import asyncio
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +20,7 @@ from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.run.directory import RunDirectory
 from augenmerk.serve.endpoint import Endpoint, RequestBody, Service, check_texts
 from augenmerk.serve.limits import ServiceError
-from augenmerk.serve.registry import WHOLE, FolderSearch, VersionCache, hide_path, is_run
+from augenmerk.serve.registry import WHOLE, FolderSearch, hide_path, is_run
 from augenmerk.serve.workbench import render_page
 from augenmerk.study.charts import list_number_factors
 from augenmerk.study.collect import collect_so_far
@@ -47,7 +49,7 @@ class StudySentence(RequestBody):
 
 def make_endpoints(service: Service) -> list[Endpoint]:
     """Returns the endpoints of the view."""
-    studies = Studies(service.folder)
+    studies = Studies(service.registry.folder)
 
     def show(request: Request) -> Response:
         return render_page(request, "studies")
@@ -116,8 +118,10 @@ class Studies:
 
     def __init__(self, folder: Path) -> None:
         self._search = FolderSearch(folder, lambda path, files: _is_study(path) or is_run(path, files))
-        self._results: VersionCache[StudyResult] = VersionCache(MAX_KEPT)
-        self._partial: VersionCache[StudyResult] = VersionCache(MAX_KEPT)
+        self._lock = threading.Lock()
+        """Is held while a result is read, so that others who ask meanwhile wait for the same one."""
+        self._partial: dict[str, tuple[object, StudyResult]] = {}
+        """What studies have found so far, by name, and of which files it was made."""
         self._finished: dict[str, dict[str, MeasuredRun]] = {}
         """The finished runs of studies without a final result, which are read once."""
 
@@ -135,7 +139,7 @@ class Studies:
     def read(self, name: str) -> StudyResult:
         """Returns the result of a study, or what it has found so far."""
         folder = self.folder(name)
-        known = self.load(name, folder) if (folder / RESULT).is_file() else None
+        known = self.load(folder) if (folder / RESULT).is_file() else None
         has_plan = (folder / PLAN).is_file()
         if known is not None and (known.complete or not has_plan or not _has_newer_runs(folder)):
             self._finished.pop(name, None)
@@ -143,18 +147,26 @@ class Studies:
         finished = self._finished.setdefault(name, {})
         # The result changes with the runs that have started and those that are measured.
         version = [(str(run), (run / "probes.json").is_file()) for run in find_runs(folder)]
-        return self._partial.get(name, version, lambda: collect_so_far(folder, finished))
+        with self._lock:
+            if name not in self._partial or self._partial[name][0] != version:
+                self._partial[name] = version, collect_so_far(folder, finished)
+            return self._partial[name][1]
 
-    def load(self, name: str, folder: Path) -> StudyResult:
+    def load(self, folder: Path) -> StudyResult:
         """Returns the result that a study has written."""
         stat = (folder / RESULT).stat()
-        version = stat.st_mtime_ns, stat.st_size
-        return self._results.get(name, version, lambda: StudyResult.load(folder / RESULT))
+        with self._lock:
+            return _load(folder / RESULT, stat.st_mtime_ns, stat.st_size)
 
     def runs(self, name: str) -> dict[str, Path]:
         """Returns the run directories of a study by their paths within it, as its result names them."""
         folder = self.folder(name)
         return {run.relative_to(folder).as_posix(): run for run in find_runs(folder)}
+
+
+@lru_cache(maxsize=MAX_KEPT)
+def _load(path: Path, _time: int, _size: int) -> StudyResult:
+    return StudyResult.load(path)
 
 
 def _is_study(folder: Path) -> bool:
@@ -174,13 +186,13 @@ def list_studies(studies: Studies) -> list[dict[str, Any]]:
         with suppress(FileNotFoundError):  # it was removed just now
             about = {"name": name, "running": is_running(folder)}
             try:
-                described.append({**about, **_describe_briefly(studies, name, folder)})
+                described.append({**about, **_describe_briefly(studies, folder)})
             except AugenmerkError as error:
                 described.append({**about, "error": hide_path(error, name, folder)})
     return described
 
 
-def _describe_briefly(studies: Studies, name: str, folder: Path) -> dict[str, Any]:
+def _describe_briefly(studies: Studies, folder: Path) -> dict[str, Any]:
     if not (folder / RESULT).is_file():  # summarising its runs would take a while
         runs = find_runs(folder)
         plan = read_plan(folder)
@@ -191,7 +203,7 @@ def _describe_briefly(studies: Studies, name: str, folder: Path) -> dict[str, An
             "runs": len(plan.runs) if plan else len(runs),
             "finished": sum((run / "probes.json").is_file() for run in runs),
         }
-    result = studies.load(name, folder)
+    result = studies.load(folder)
     states = [run.state for variant in result.variants for run in variant.runs]
     return {
         "question": result.question,
