@@ -8,7 +8,6 @@ from dataclasses import fields, replace
 from itertools import islice
 from typing import Any, Literal
 
-import numpy as np
 from pydantic import ConfigDict
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -80,22 +79,25 @@ class PatternSet:
         self._data: tuple[str, str] | None = None
         """The name of the data and its source language, when it is read."""
         self._pairs: list[SentencePair] = []
-        self._matches: list[PatternMatch] = []
-        self._points: dict[int, dict[str, Any]] = {}
-        """What the picture and the lists show of a sentence, by its index in the split."""
-        self._details: dict[int, dict[str, Any]] = {}
-        """The rest, for a sentence that is chosen."""
+        self._matches: dict[int, PatternMatch] = {}
+        """By the index of their sentence in the split; sentences without words have none."""
         self._done = 0
         self._summary: dict[str, Any] | None = None
 
     def describe_sentence(self, index: int) -> dict[str, Any]:
         """Returns all about a measured sentence; raises ServiceError."""
-        if index not in self._points:
+        match = self._matches.get(index)
+        if match is None:
             raise ServiceError(404, NOT_IN_MEMORY)
-        details = self._details[index]
-        rows = details["attention"].astype(float).tolist()
-        attention = [[round(weight, DIGITS) for weight in row] for row in rows]
-        return {**self._points[index], **details, "attention": attention}
+        described, translation = match.to_dict(), match.translation
+        rows = (match.head or translation).attention.tolist()
+        return {
+            **_describe_point(index, match),
+            **{key: described[key] for key in ("verdict", "moved", "reference", "tags")},
+            "source_words": translation.source_words,
+            "target_words": translation.target_words,
+            "attention": [[round(weight, DIGITS) for weight in row] for row in rows],
+        }
 
     async def follow(self) -> AsyncIterator[bytes]:
         """Yields lines of JSON: what is measured, as it is, and at last the summary or what went wrong."""
@@ -110,7 +112,8 @@ class PatternSet:
                 if start == 0 and self._data is not None:
                     yield _line({"data": self._data[0], "total": len(self._pairs), "measures": MEASURES})
                 if sent > start:
-                    points = [self._points[index] for index in range(start, sent) if index in self._points]
+                    found = ((index, self._matches.get(index)) for index in range(start, sent))
+                    points = [_describe_point(index, match) for index, match in found if match]
                     yield _line({"sentences": points, "done": sent})
                 if self.error or self._summary is not None:
                     yield _line({"error": self.error} if self.error else {"summary": self._summary})
@@ -126,9 +129,9 @@ class PatternSet:
             if self._done < len(self._pairs):
                 await self._measure_chunk(self._data[1])
             else:
-                of_references = self._asked.of == "references"
+                of_references, matches = self._asked.of == "references", list(self._matches.values())
                 self._summary = await self._service.batcher.compute(
-                    lambda: summarise_patterns(self._pairs, self._matches, of_references=of_references)
+                    lambda: summarise_patterns(self._pairs, matches, of_references=of_references)
                 )
         except AugenmerkError as error:
             self.error = str(error)
@@ -150,11 +153,9 @@ class PatternSet:
             lambda: find_patterns(pairs, translations, language, asked.layer, asked.head)
         )
         for match in found:
-            index = start + match.index
-            self._points[index], self._details[index] = _describe(index, match)
-            # Heads and self-attention would fill the memory, and the summary does not need them.
+            # Heads and self-attention would fill the memory, and nothing needs them any more.
             rest = replace(match.translation, heads=(), self_attention={})
-            self._matches.append(replace(match, translation=rest))
+            self._matches[start + match.index] = replace(match, translation=rest)
         self._done = start + len(pairs)
 
     async def _translate(self, pairs: list[SentencePair]) -> list[Translation]:
@@ -176,26 +177,18 @@ class PatternSet:
 NOT_IN_MEMORY = "This sentence is not in memory any more: measure its split again."
 
 
-def _describe(index: int, match: PatternMatch) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Returns the point of a sentence, and its details with the weights in little memory."""
-    translation, pattern = match.translation, match.pattern
-    described = match.to_dict()
-    point = {
+def _describe_point(index: int, match: PatternMatch) -> dict[str, Any]:
+    """Returns what the picture and the lists show of a sentence."""
+    pattern = match.pattern
+    return {
         "index": index,
         "kind": pattern.kind,
         "strength": round(pattern.strength, DIGITS),
-        "source": translation.source,
-        "translation": translation.text,
-        "words": len(WordAttention.from_translation(translation, match.head).source),
+        "source": match.translation.source,
+        "translation": match.translation.text,
+        "words": len(pattern.attention.source),
         "measures": [round(getattr(pattern.measures, name), DIGITS) for name in MEASURES],
     }
-    details = {
-        **{key: described[key] for key in ("verdict", "moved", "reference", "tags")},
-        "source_words": translation.source_words,
-        "target_words": translation.target_words,
-        "attention": (match.head or translation).attention.astype(np.float16),
-    }
-    return point, details
 
 
 def _line(value: Any) -> bytes:
