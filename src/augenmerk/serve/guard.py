@@ -253,7 +253,10 @@ class Guard:
                 return
             self._service.access.check_headers(path, scope["headers"])
             if scope["method"] == "POST" and path.startswith(JSON_ONLY):
-                _check_json(scope["headers"])
+                media_type = dict(scope["headers"]).get(b"content-type", b"").partition(b";")[0]
+                if media_type.strip().lower() != b"application/json":
+                    sentence = "The body has to be JSON: send the header `Content-Type: application/json`."
+                    raise ServiceError(415, sentence)
             body.check_length()
             await self._app(scope, body.receive, send_response)
         except ServiceError as error:
@@ -274,13 +277,6 @@ class Guard:
             counted = path if path in self._paths else "other"
             seconds = loop.time() - start
             self._service.metrics.count_request(counted, status or CLIENT_CLOSED_REQUEST, seconds)
-
-
-def _check_json(headers: Headers) -> None:
-    """Raises ServiceError unless the body is declared as JSON."""
-    media_type = dict(headers).get(b"content-type", b"").partition(b";")[0].strip().lower()
-    if media_type != b"application/json":
-        raise ServiceError(415, "The body has to be JSON: send the header `Content-Type: application/json`.")
 
 
 def _allow(origin: str | None) -> list[tuple[bytes, bytes]]:

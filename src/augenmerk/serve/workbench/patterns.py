@@ -5,6 +5,7 @@ import contextlib
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from dataclasses import fields, replace
+from functools import partial
 from itertools import islice
 from typing import Any, Literal
 
@@ -12,7 +13,7 @@ from pydantic import ConfigDict
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from augenmerk.analysis.measures import AttentionMeasures, WordAttention
+from augenmerk.analysis.measures import AttentionMeasures
 from augenmerk.analysis.patterns import (
     PatternMatch,
     check_head,
@@ -80,7 +81,7 @@ class PatternSet:
         """The name of the data and its source language, when it is read."""
         self._pairs: list[SentencePair] = []
         self._matches: dict[int, PatternMatch] = {}
-        """By the index of their sentence in the split; sentences without words have none."""
+        """By the index of their sentence in the split; those without attention to measure are left out."""
         self._done = 0
         self._summary: dict[str, Any] | None = None
 
@@ -255,9 +256,6 @@ def make_endpoints(service: Service) -> list[Endpoint]:
     """Returns the endpoints of the view."""
     sets = PatternSets(service)
 
-    def show(request: Request) -> Response:
-        return render_page(request, "patterns")
-
     def list_runs(_request: Request) -> dict[str, Any]:
         return {"runs": list(service.registry.paths()), "counts": COUNTS}
 
@@ -272,7 +270,7 @@ def make_endpoints(service: Service) -> list[Endpoint]:
 
     prefix = "/workbench/patterns"
     return [
-        Endpoint("GET", "/patterns", show),
+        Endpoint("GET", "/patterns", partial(render_page, view="patterns")),
         Endpoint("GET", f"{prefix}/runs", list_runs),
         Endpoint("GET", f"{prefix}/splits", describe_splits),
         Endpoint("POST", f"{prefix}/measure", measure, PatternsRequest),

@@ -9,12 +9,11 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
-from starlette.responses import Response
 
 from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.run.directory import RunDirectory
@@ -50,9 +49,6 @@ class StudySentence(RequestBody):
 def make_endpoints(service: Service) -> list[Endpoint]:
     """Returns the endpoints of the view."""
     studies = Studies(service.registry.folder)
-
-    def show(request: Request) -> Response:
-        return render_page(request, "studies")
 
     def show_list(_request: Request) -> dict[str, Any]:
         return {"studies": list_studies(studies)}
@@ -99,7 +95,7 @@ def make_endpoints(service: Service) -> list[Endpoint]:
 
     prefix = "/workbench/studies"
     return [
-        Endpoint("GET", "/studies", show),
+        Endpoint("GET", "/studies", partial(render_page, view="studies")),
         Endpoint("GET", f"{prefix}/list", show_list),
         Endpoint("GET", f"{prefix}/study", of_study(describe)),
         Endpoint("GET", f"{prefix}/curves", of_study(curves)),
