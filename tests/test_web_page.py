@@ -170,7 +170,7 @@ def test_a_word_that_is_pointed_at_lights_up_its_row_its_column_and_its_numbers(
     places = set(view.tab.eval_on_selector_all("td.lit", lit))
     columns, rows = (view.tab.locator(f"#answer-0 {part}").count() for part in ("thead th", "tbody tr"))
     assert places == {f"0,{column}" for column in range(columns)} | {f"{row},1" for row in range(rows)}
-    assert re.search(r"looks at .*: 0\.\d\d$", view.tab.inner_text(".readout"))
+    assert re.search(r"attends to .*: 0\.\d\d$", view.tab.inner_text(".readout"))
     view.tab.locator("#answer-0 thead th").nth(0).hover()
     assert "looked at" in view.tab.inner_text(".readout")
     view.tab.mouse.move(0, 0)
@@ -204,7 +204,7 @@ def test_next_words_are_offered_and_the_translation_goes_on_with_one(view: View,
     view.settle()
     chosen = int(view.fragment()["begin"])
     assert view.said().startswith(load(files.run).tokenizers.target.decode([chosen]))
-    assert "Begins as you chose" in view.tab.inner_text(".forced")
+    assert "Starts as you chose" in view.tab.inner_text(".forced")
     view.tab.click(".forced button")
     view.settle()
     assert view.said() == load(files.run).translate(EXAMPLE, beam=3).text
@@ -252,7 +252,7 @@ def test_changed_attention_changes_the_next_word_exactly(view: View) -> None:
     number.fill("25")
     number.press("Enter")
     assert weights(view)[:2] == pytest.approx([0.75, 0.25])
-    view.tab.get_by_role("button", name="Its own").click()
+    view.tab.get_by_role("button", name="Reset").click()
     view.wait(
         "before => document.querySelector('.prediction .bar').style.getPropertyValue('--share') === before",
         str(before[0][1]),
@@ -265,7 +265,7 @@ def test_a_sentence_goes_on_under_changed_attention_and_a_link_shows_it_again(
 ) -> None:
     open_editor(view)
     view.tab.locator(".weights th .word").nth(0).click()
-    view.tab.get_by_role("button", name="Go on from here").click()
+    view.tab.get_by_role("button", name="Continue from here").click()
     view.settle()
     assert view.fragment()["changed"].startswith("0:1,0,0")
     first = view.tab.eval_on_selector_all("td[data-row='0']", "cells => cells.map(cell => cell.textContent)")
@@ -304,7 +304,7 @@ def test_the_beam_is_a_tree_that_can_be_stepped_through(view: View, files: Files
     rows = view.tab.locator(".steps tbody tr")
     assert rows.count() == sum(node["step"] == 1 for node in tree["nodes"])
     view.wait("new URLSearchParams(location.hash.slice(1)).get('step') === '1'")
-    view.tab.get_by_role("button", name="Step forward").click()
+    view.tab.get_by_role("button", name="Next step").click()
     nodes = [node for node in tree["nodes"] if node["step"] == 2]
     assert rows.count() == len(nodes)
     dropped = view.tab.locator(".steps tr.pruned").count()
@@ -435,7 +435,7 @@ def test_going_on_with_another_word_leaves_the_other_model_alone(
     view.settle()
     assert (view.fragment()["changedModel"], view.said(0)) == ("1", before)
     assert view.tab.inner_text("#answer-0 .forced") == ""
-    assert "Begins as you chose" in view.tab.inner_text("#answer-1 .forced")
+    assert "Starts as you chose" in view.tab.inner_text("#answer-1 .forced")
 
 
 def test_models_whose_attention_cannot_be_changed_say_so(context: "BrowserContext", files: Files) -> None:
@@ -634,7 +634,7 @@ def test_a_subword_that_is_offered_is_the_one_that_is_wanted(context: "BrowserCo
     [continues] = [i for i in range(4, target.size) if target.token(i) == text[1:]]
     percent = 100 * math.exp(log_probs[0, 0, continues])
     shown = "<0.1" if percent < 0.1 else f"{percent:.1f}" if percent < 9.95 else f"{percent:.0f}"
-    assert f"its own attention {shown} %" in view.tab.inner_text(".wanted .answer")
+    assert f"the model's own attention {shown} %" in view.tab.inner_text(".wanted .answer")
 
 
 def test_the_beam_shows_the_step_of_the_address(context: "BrowserContext", files: Files) -> None:
@@ -665,7 +665,7 @@ def test_a_model_that_cannot_be_read_leaves_nothing_of_another_sentence(
 def test_a_text_without_words_has_no_beam(context: "BrowserContext", files: Files) -> None:
     view = View(context, f"{files.one.as_uri()}#open=beam")
     view.tab.fill("#text", "\u200b")
-    view.wait("document.querySelector('#beam-content').textContent === 'There is nothing to show: no words.'")
+    view.wait("document.querySelector('#beam-content').textContent === 'Nothing to show: there are no words.'")
 
 
 def test_the_own_attention_of_several_heads_is_not_replaced_by_its_mean(
@@ -680,7 +680,7 @@ def test_the_own_attention_of_several_heads_is_not_replaced_by_its_mean(
     own = view.bars(".prediction")
     view.tab.get_by_role("button", name="Uniform").click()
     view.wait("() => document.querySelector('.weights input[type=number]').value !== ''")
-    view.tab.get_by_role("button", name="Its own").click()
+    view.tab.get_by_role("button", name="Reset").click()
     view.tab.wait_for_timeout(300)
     assert view.bars(".prediction") == own
 
@@ -716,7 +716,7 @@ def test_the_focus_stays_near_a_button_that_goes_away(view: View) -> None:
 def test_the_focus_stays_in_the_editor_and_in_the_beam(view: View) -> None:
     open_editor(view)
     view.tab.locator(".weights th .word").nth(0).click()
-    view.tab.get_by_role("button", name="Go on from here").focus()
+    view.tab.get_by_role("button", name="Continue from here").focus()
     view.tab.evaluate("document.querySelector('.editor').dataset.old = ''")
     view.tab.keyboard.press("Enter")
     view.wait("document.querySelector('.editor:not([data-old])') !== null")
@@ -817,10 +817,10 @@ def test_a_german_page_says_in_german_what_the_model_cannot_do(chromium: "Chromi
     status = view.tab.locator("#answer-0 .status")
     assert "Die Nummer 999999 gehört zu keinem Wort" in status.inner_text()
     notices = view.tab.inner_text("#notices")
-    assert "Zur Lizenz von one (englisch):" in notices
+    assert "Lizenz von one (englisch):" in notices
     assert view.tab.inner_text("#notices [lang=en]") in notices
     view.tab.select_option("#language", "en")
-    assert "The id 999999 is none of a word" in status.inner_text()
+    assert "999999 is not the id of a word" in status.inner_text()
     assert view.complaints == []
     context.close()
 
@@ -851,7 +851,7 @@ def test_a_sentence_that_is_unlike_the_training_data_is_named_so(view: View, fil
             reason is not None
         )
         if reason == "characters":
-            assert "characters that the model never learnt" in status.inner_text()
+            assert "characters that the model never saw" in status.inner_text()
     view.type("Собака спит.")
     view.tab.select_option("#language", "de")
     assert "Zeichen, die das Modell nie gelernt hat" in status.inner_text()
@@ -891,7 +891,7 @@ def test_a_link_shows_several_places_with_changed_attention(context: "BrowserCon
             view.tab.locator("#answer-0 .said .word").nth(place).click()
         with new_editor(view):
             view.tab.locator(".weights th .word").nth(word).click()
-            view.tab.get_by_role("button", name="Go on from here").click()
+            view.tab.get_by_role("button", name="Continue from here").click()
     rows = dict(row.split(":") for row in view.fragment()["changed"].split(";"))
     assert set(rows) == {"0", "2"}
     assert rows["0"].startswith("0,1,0")
@@ -907,7 +907,7 @@ def test_a_link_shows_several_places_with_changed_attention(context: "BrowserCon
         view.tab.locator("#answer-0 .said .word").nth(1).click()
     with new_editor(view):
         view.tab.get_by_role("button", name="Uniform").click()
-        view.tab.get_by_role("button", name="Go on from here").click()
+        view.tab.get_by_role("button", name="Continue from here").click()
     assert [row.partition(":")[0] for row in view.fragment()["changed"].split(";")] == ["0", "1"]
     shares = [float(weight) for weight in view.fragment()["changed"].split(":")[-1].split(",")]
     assert sum(shares) == pytest.approx(1, abs=1e-9)
@@ -940,8 +940,8 @@ def test_a_link_shows_weights_that_were_only_tried(context: "BrowserContext", fi
     # The model's own attention, tried where it was changed.
     with new_editor(view):
         view.tab.locator(".weights th .word").nth(0).click()
-        view.tab.get_by_role("button", name="Go on from here").click()
-    view.tab.get_by_role("button", name="Its own").click()
+        view.tab.get_by_role("button", name="Continue from here").click()
+    view.tab.get_by_role("button", name="Reset").click()
     view.wait("new URLSearchParams(location.hash.slice(1)).get('tried') === 'own'")
     assert_link_shows_the_same(context, view)
     # A copied link has what was moved just before; an address that is typed in shows its weights.

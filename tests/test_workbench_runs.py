@@ -452,12 +452,12 @@ def test_a_training_is_started_stopped_and_resumed_and_ends_with_the_server(
     assert (status, "'mine' is being trained" in answer["error"]) == (400, True)
     view.wait("document.querySelectorAll('#charts path.mean').length > 0")
     view.tab.click("#list button:has-text('Stop')")
-    view.tab.wait_for_selector("#list button:has-text('Go on')", timeout=PATIENCE * 1000)
+    view.tab.wait_for_selector("#list button:has-text('Resume')", timeout=PATIENCE * 1000)
     assert view.rows()["mine"][0] == "stopped"
-    assert "stopped, and saved" in view.tab.inner_text("#trainings")
+    assert "stopped and saved" in view.tab.inner_text("#trainings")
     assert place.look()["trainings"][0]["code"] == 128 + signal.SIGTERM
     before = done()
-    view.tab.click("#list button:has-text('Go on')")
+    view.tab.click("#list button:has-text('Resume')")
     wait_for("another step", lambda: done() > before)
     view.tab.close()
     process.kill()  # the worst end of a server

@@ -387,7 +387,7 @@ def test_a_sentence_typed_in_goes_through_all_variants(
 def test_a_study_that_has_not_ended_shows_what_is_finished(chromium: "Chromium", server: Serving) -> None:
     view = StudyView(chromium, f"{server.address}/studies?study=study-begun")
     assert view.texts("#figures tbody tr td:nth-child(2)") == ["2/2", "1/2"]
-    assert "not complete" in view.texts(".study-header")[0]
+    assert "incomplete" in view.texts(".study-header")[0]
     assert view.tab.locator("#curves .thin").count() == 3 * 4  # also of the run that is not finished
     assert view.complaints == []
 
@@ -409,7 +409,7 @@ def test_german_and_a_narrow_screen(chromium: "Chromium", server: Serving) -> No
     viewport = {"width": 360, "height": 740}
     view = StudyView(chromium, f"{server.address}/studies?study={NAME}", viewport=viewport, locale="de-DE")
     view.tab.wait_for_selector(".tile .map")
-    assert "Was verglichen wurde" in view.texts("h2")
+    assert "Paarweise Unterschiede" in view.texts("h2")
     assert re.search(r"\d,\d\d ± \d", view.texts("#figures tbody tr")[0])
     assert view.sticks_out() == 0
     assert view.complaints == []

@@ -131,7 +131,7 @@ def test_only_questions_have_pages(address: str) -> None:
 def test_an_answer_is_graded_in_the_page(context: "BrowserContext", address: str) -> None:
     view = ServedTab(context, address, "/theory/1.2")
     said = view.answer("q = k_a + k_b")
-    assert "It fails" in said
+    assert "Not correct" in said
     assert check("1.2", ["q = k_a + k_b"]).why in said
     view.tab.fill('[data-control="answer"]', "")
     said = view.answer(RIGHT["1.2"])

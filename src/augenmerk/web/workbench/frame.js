@@ -10,7 +10,7 @@ import { chooseLanguage } from "../page/texts.js";
 
 const TEXTS = {
   en: {
-    skip: "To the content",
+    skip: "Skip to content",
     views: "Views",
     translate: "Translate",
     runs: "Runs",
@@ -19,12 +19,12 @@ const TEXTS = {
     patterns: "Patterns",
     language: "Language",
     theme: "Colours",
-    auto: "As the system",
+    auto: "System",
     light: "Light",
     dark: "Dark",
     projector: "Projector",
-    asTable: "As a table",
-    chartKeys: "Arrow keys read it point by point.",
+    asTable: "Show as a table",
+    chartKeys: "Use the arrow keys to read it point by point.",
   },
   de: {
     skip: "Zum Inhalt",
@@ -36,11 +36,11 @@ const TEXTS = {
     patterns: "Muster",
     language: "Sprache",
     theme: "Farben",
-    auto: "Wie das System",
+    auto: "System",
     light: "Hell",
     dark: "Dunkel",
     projector: "Projektor",
-    asTable: "Als Tabelle",
+    asTable: "Als Tabelle zeigen",
     chartKeys: "Pfeiltasten lesen Punkt für Punkt.",
   },
 };
