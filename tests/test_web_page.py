@@ -172,7 +172,7 @@ def test_a_word_that_is_pointed_at_lights_up_its_row_its_column_and_its_numbers(
     assert places == {f"0,{column}" for column in range(columns)} | {f"{row},1" for row in range(rows)}
     assert re.search(r"attends to .*: 0\.\d\d$", view.tab.inner_text(".readout"))
     view.tab.locator("#answer-0 thead th").nth(0).hover()
-    assert "looked at" in view.tab.inner_text(".readout")
+    assert "attended to by" in view.tab.inner_text(".readout")
     view.tab.mouse.move(0, 0)
     assert view.tab.locator("td.lit").count() == 0
 
@@ -188,7 +188,7 @@ def test_the_keyboard_reaches_every_word(view: View) -> None:
     view.tab.keyboard.press("ArrowRight")
     view.tab.keyboard.press("ArrowRight")
     assert view.tab.locator("thead th.lit").count() == 1
-    assert "looked at" in view.tab.inner_text(".readout")
+    assert "attended to by" in view.tab.inner_text(".readout")
     view.tab.keyboard.press("ArrowUp")
     view.tab.keyboard.press("Enter")
     assert "at" in view.fragment()
@@ -659,7 +659,7 @@ def test_a_model_that_cannot_be_read_leaves_nothing_of_another_sentence(
     view.tab.wait_for_selector(".answer .error")
     assert not view.said()
     view.tab.click("#panel-change summary")
-    view.tab.wait_for_selector("#change-content >> text=could not be read")
+    view.tab.wait_for_selector("#change-content >> text=could not be loaded")
 
 
 def test_a_text_without_words_has_no_beam(context: "BrowserContext", files: Files) -> None:
@@ -847,7 +847,7 @@ def test_a_sentence_that_is_unlike_the_training_data_is_named_so(view: View, fil
         if view.tab.input_value("#text") != text:
             view.type(text)
         reason = load(files.run).translate(text, beam=3).unfamiliar
-        assert ("unlike the text that this model was trained on" in status.inner_text()) == (
+        assert ("unlike the text that the model was trained on" in status.inner_text()) == (
             reason is not None
         )
         if reason == "characters":
@@ -897,7 +897,7 @@ def test_a_link_shows_several_places_with_changed_attention(context: "BrowserCon
     assert rows["0"].startswith("0,1,0")
     assert rows["2"].startswith("1,0,0")
     assert view.tab.locator("tbody .mark").count() == 2
-    assert "places 1 and 3" in view.tab.inner_text("#answer-0 .forced")
+    assert "words 1 and 3" in view.tab.inner_text("#answer-0 .forced")
     cells = "cells => cells.map(cell => cell.textContent)"
     assert view.tab.eval_on_selector_all("td[data-row='0']", cells)[:3] == ["", "1", ""]
     assert view.tab.eval_on_selector_all("td[data-row='2']", cells)[:3] == ["1", "", ""]

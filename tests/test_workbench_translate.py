@@ -389,7 +389,7 @@ def test_layers_and_heads_of_a_transformer(context: "BrowserContext", place: Pla
     again = TranslateTab(context, place, **view.fragment())
     assert again.cells() == view.cells()
     view.tab.click("#panel-change summary")
-    view.wait("document.getElementById('change-content').textContent.includes('GRU only')")
+    view.wait("document.getElementById('change-content').textContent.includes('Only a GRU')")
     assert view.complaints == again.complaints == []
 
 

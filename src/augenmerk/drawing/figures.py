@@ -69,7 +69,7 @@ class Theme:
     @property
     def muted(self) -> str:
         """The colour of less important text."""
-        return blend(self.ink, self.paper, 0.62)
+        return blend(self.ink, self.paper, 0.66)
 
     @property
     def grid(self) -> str:

@@ -44,7 +44,7 @@ export function makeComparison(answers, t) {
   const same = known.length > 1 && known.every((each) => wholeText(each) === wholeText(known[0]));
   return make(
     "div",
-    { class: "scroll" },
+    { class: "scroll", tabindex: 0 },
     make(
       "table",
       { class: "comparison" },

@@ -38,24 +38,26 @@ export function drawPlace(app) {
     return;
   }
   const { isBpe } = answer.model;
-  const count = translation.target_subwords.length;
+  const { rows, rowOf } = answer.grid; // of words or of subwords, as in the map
+  const row = rowOf(at);
   const word = showToken(translation.target_subwords[at], isBpe);
   const go = (key, sign, to) => {
     const named = { "data-key": key, "aria-label": t(key), title: t(key) };
-    const disabled = to < 0 || to >= count;
-    return make(
-      "button",
-      { type: "button", ...named, disabled, onclick: () => change({ at: to, tried: null }) },
-      sign
-    );
+    const onclick = () => change({ at: to.token, tried: null });
+    return make("button", { type: "button", ...named, disabled: !to, onclick }, sign);
   };
   const ofModel = app.answers.length > 1 ? [isolate(answer.model.data.name), ": "] : [];
   const heading = make(
     "div",
     { class: "stepper buttons" },
-    go("before", "◀", at - 1),
-    make("h3", {}, ...ofModel, t("says", { word: `\u2068${word}\u2069`, place: at + 1, count })),
-    go("after", "▶", at + 1)
+    go("before", "◀", rows[row - 1]),
+    make(
+      "h3",
+      {},
+      ...ofModel,
+      t("says", { word: `\u2068${word}\u2069`, place: row + 1, count: rows.length })
+    ),
+    go("after", "▶", rows[row + 1])
   );
   const goOnWith = ({ id }) => {
     const begin = [...translation.ids.slice(0, at), id];

@@ -169,8 +169,8 @@ function makeStepTable(tree, steps, step, isBpe, t, on) {
 export function makeTree(tree, asked, isBpe, t, on) {
   const steps = groupBySteps(tree);
   const count = steps.length - 1;
-  const drawing = make("div", { class: "scroll drawing" });
-  const table = make("div", { class: "scroll" });
+  const drawing = make("div", { class: "scroll drawing", tabindex: 0 });
+  const table = make("div", { class: "scroll", tabindex: 0 });
   const range = make("input", {
     type: "range",
     min: 1,

@@ -97,7 +97,7 @@ export class HeadsScene {
         make("div", { class: "clouds" }, ...this.captions),
         make("div", { class: "beside" }, this.said, ...(this.isNoisy ? [] : [this.numbers.element]))
       ),
-      ...(this.isNoisy ? [make("div", { class: "scroll wide" }, this.numbers.element)] : [])
+      ...(this.isNoisy ? [make("div", { class: "scroll wide", tabindex: 0 }, this.numbers.element)] : [])
     );
     this.planes = [this.keyPlane, ...this.ways.map((way) => way.plane)];
     this.resample();

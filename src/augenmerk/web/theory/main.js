@@ -27,7 +27,8 @@ function linkTo(task) {
   const kept = Object.keys(switches)
     .map((name) => [name, view?.state[name]])
     .filter(([name, value]) => value && value !== switches[name].otherwise);
-  return `#${new URLSearchParams([["task", task], ...kept])}`;
+  // A whole address: assistive software would take a bare fragment for a link within the page.
+  return `${location.href.split("#")[0]}#${new URLSearchParams([["task", task], ...kept])}`;
 }
 
 class ExportedView extends TheoryView {

@@ -177,7 +177,7 @@ function showGrade({ verdict, why, remarks, conditions }, view) {
           make("summary", {}, t("conditions")),
           make(
             "div",
-            { class: "scroll" },
+            { class: "scroll", tabindex: 0 },
             make("table", { class: "numbers" }, make("thead", {}, head), make("tbody", {}, ...rows))
           )
         ),

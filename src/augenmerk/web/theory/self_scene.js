@@ -73,7 +73,7 @@ export class SelfScene {
       "div",
       { class: "scene self" },
       ...parts,
-      make("div", { class: "scroll" }, this.makeTable()),
+      make("div", { class: "scroll", tabindex: 0 }, this.makeTable()),
       this.said
     );
   }

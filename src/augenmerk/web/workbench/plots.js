@@ -86,7 +86,7 @@ export class LineChart {
     );
     this.rows = make("tbody");
     const table = make("table", { class: "figures" }, make("thead", {}, make("tr", {}, ...head)), this.rows);
-    const place = make("div", { class: "scroll" }, table);
+    const place = make("div", { class: "scroll", tabindex: 0 }, table);
     const summary = this.numbers.querySelector("summary") ?? make("summary"); // it may have the focus
     summary.textContent = this.t("asTable");
     if (summary.isConnected) summary.nextElementSibling.replaceWith(place);
