@@ -11,8 +11,7 @@ from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.serve.registry import ModelRegistry
 from augenmerk.study.report import render_report
 from augenmerk.study.result import StudyResult
-from augenmerk.web.export import export_page, make_page
-from augenmerk.web.theory_export import export_theory
+from augenmerk.web.export import export_page, export_theory, make_page
 from tests.browser import TIMEOUT
 from tests.serving import serving
 from tests.test_workbench_studies import NAME, make_study
@@ -64,7 +63,10 @@ def test_axe_finds_nothing(
     chromium: "Chromium", addresses: dict[str, str], view: str, language: str, width: int, scheme: Any
 ) -> None:
     context = chromium.new_context(
-        locale=language, color_scheme=scheme, viewport={"width": width, "height": 800}, reduced_motion="reduce"
+        locale=language,
+        color_scheme=scheme,
+        viewport={"width": width, "height": 800},
+        reduced_motion="reduce",
     )
     tab = context.new_page()
     tab.goto(addresses[view])
