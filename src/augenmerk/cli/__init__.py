@@ -168,7 +168,7 @@ def _explain(error: BaseException) -> tuple[int, str] | None:
         case OSError(errno=errno.ENOSPC | errno.EDQUOT | errno.EFBIG | errno.EIO):
             return 2, f"The output cannot be written ({error.strerror})."
         case OSError():
-            return 2, f"The system refused what is needed ({error.strerror or error})."
+            return 2, f"The system refused a call that this needs ({error.strerror or error})."
     return None
 
 

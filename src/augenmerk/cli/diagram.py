@@ -280,7 +280,7 @@ def _write_page(
 
 
 def _print_diagrams(diagrams: Sequence[Diagram], names: Sequence[str], theme: "Theme") -> None:
-    from augenmerk.drawing import explain_terminal_maps, render_terminal_map, render_terminal_maps
+    from augenmerk.drawing import TERMINAL_LEGEND, render_terminal_maps
 
     for number, drawn in enumerate(diagrams):
         index = "" if drawn.index is None else f"[dim]{drawn.index}[/]  "
@@ -288,15 +288,11 @@ def _print_diagrams(diagrams: Sequence[Diagram], names: Sequence[str], theme: "T
         for translation, name, maps in zip(drawn.translations, names, drawn.maps, strict=True):
             heading = f"[dim]{escape(name)}:[/] " if len(names) > 1 else ""
             out().print(f"\n{heading}{escape(translation.text)}")
-            if len(maps) > 1:
-                out().print(render_terminal_maps(maps, out().width, theme))
-            else:
-                if maps[0].title not in (None, name):  # which layer or head it is
-                    out().print(f"[dim]{escape(maps[0].title or '')}[/]")
-                out().print(render_terminal_map(maps[0], out().width, theme))
+            if len(maps) == 1 and maps[0].title not in (None, name):  # which layer or head it is
+                out().print(f"[dim]{escape(maps[0].title or '')}[/]")
+            out().print(render_terminal_maps(maps, out().width, theme))
             if maps[0].note:
                 out().print(f"[dim]{escape(maps[0].note)}[/]")
         if drawn.reference is not None:
             out().print(f"\n[dim]Reference:[/] {escape(drawn.reference)}")
-    groups = [maps for drawn in diagrams for maps in drawn.maps]
-    out().print(f"\n[dim]{explain_terminal_maps(groups, out().width)}[/]")
+    out().print(f"\n[dim]{TERMINAL_LEGEND}[/]")

@@ -74,7 +74,7 @@ class EvaluateOptions(Group):
         """Raises AugenmerkError if the options do not belong together."""
         if not self.alignment and (self.gold or self.reverse_run or self.threshold is not None):
             raise AugenmerkError(
-                "--gold, --reverse-run and --threshold say how --alignment compares: add --alignment."
+                "--gold, --reverse-run and --threshold belong to --alignment: add --alignment."
             )
         if self.threshold is not None and not 0 < self.threshold <= 1:
             raise AugenmerkError(f"--threshold {self.threshold} is impossible: a weight is between 0 and 1.")

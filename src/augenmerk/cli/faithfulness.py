@@ -1,6 +1,6 @@
 """`augenmerk faithfulness`: measures whether predictions depend on the attention that the model shows.
 
-With --wanted it finds which attention would make the model say a word, if any.
+With --wanted it finds which attention would make the model produce a word, if any.
 """
 
 from collections.abc import Mapping, Sequence
@@ -93,7 +93,7 @@ def faithfulness(
         _show_wanted(run, wanted, at, json=json)
         return
     if at is not None:
-        raise AugenmerkError("--at says at which word of a translation another is wanted: add --wanted.")
+        raise AugenmerkError("--at is the word of a translation that --wanted would replace: add --wanted.")
     style = pictures.make_style(title=f"Does {run.path.resolve().name} use what it shows?")
     if RunDirectory.open(run.path).config.model.entry.self_attention:
         _check_unused(single, "This run is a Transformer, whose heads are compared over all sentences")
@@ -269,7 +269,7 @@ def _show_heads(run: RunOptions, *, json: bool) -> None:
 
 
 def _show_wanted(run: RunOptions, wanted: str, at: int | None, *, json: bool) -> None:
-    """Prints for each sentence what would make the model say the wanted word in its translation."""
+    """Prints for each sentence what would make the model produce the wanted word in its translation."""
     from augenmerk.analysis.wanted import find_wanted
     from augenmerk.analysis.wording import describe_wanted
 

@@ -259,7 +259,7 @@ class DoubtfulTranslations:
     """Counts translations to be doubted, for one warning about all of each kind."""
 
     def __init__(self, unit: str) -> None:
-        """The unit is what is translated, such as a line."""
+        """The unit is line or sentence."""
         self._unit = unit
         self._unfamiliar: Counter[Reason] = Counter()
         self._first_unfamiliar = 0
@@ -285,7 +285,7 @@ class DoubtfulTranslations:
         self._uncovered += count
 
     def warn(self, total: int, hint: str = "") -> None:
-        """Prints what was counted among so many; the hint is for translations that leave something out."""
+        """Prints the warnings about `total` units; the hint is for translations that leave something out."""
         from augenmerk.text.familiarity import REASONS
 
         unit = self._unit
@@ -342,7 +342,7 @@ class ArrivingLines(io.BufferedIOBase):
     """
 
     def __init__(self, descriptor: int, longest: int) -> None:
-        """A line of more than `longest` bytes is ready as soon as so many have arrived."""
+        """A line of more than `longest` bytes is ready as soon as `longest` of them have arrived."""
         self._descriptor = descriptor
         self._longest = longest
         self._arrived = bytearray()

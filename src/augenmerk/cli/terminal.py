@@ -208,7 +208,7 @@ def count_items(
 
 @contextmanager
 def show_status(text: str) -> Iterator[Callable[[str], None]]:
-    """Shows on a terminal what is being done. Yields a function that changes the text."""
+    """Shows the current work on a terminal. Yields a function that changes the text."""
     with err().status(escape(text)) as status:
         yield lambda changed: status.update(escape(changed))
 

@@ -75,7 +75,7 @@ class Translating(Group):
                 raise AugenmerkError(f"Ray translates one file into another: {name} must be a file.")
         if self.device not in ("auto", "cpu", "cuda"):
             raise AugenmerkError(
-                f"--device {self.device}: with --on ray say cpu, or cuda for a GPU of whichever machine has "
+                f"--device {self.device}: with --on ray it is cpu, or cuda for a GPU of any machine that has "
                 f"one free."
             )
 
@@ -152,10 +152,10 @@ def _choose_input(sentences: list[str], file: Path | None) -> tuple[Path | None,
 
 
 def _check_search(search: Search) -> None:
-    """Raises AugenmerkError if an option says how to do what was not asked for."""
+    """Raises AugenmerkError if an option modifies a search that was not asked for."""
     for name, given in (("--temperature", search.temperature), ("--top-k", search.top_k)):
         if given is not None and not search.sample:
-            raise AugenmerkError(f"{name} says how to sample: add --sample.")
+            raise AugenmerkError(f"{name} is for sampling: add --sample.")
     if search.sample and search.beam is not None:
         raise AugenmerkError("A sample is drawn without a beam; give --sample or --beam.")
 

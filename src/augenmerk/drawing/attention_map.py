@@ -113,7 +113,7 @@ class AttentionMap:
                 f"{self._name}: the weights are not rows of equally many numbers ({error})."
             ) from error
         shape = len(self.target_words), len(self.source_words)
-        # Without any rows, nested sequences cannot say how many columns they would have.
+        # Without any rows, nested sequences have no number of columns.
         return np.zeros(shape) if matrix.size == 0 and 0 in shape else matrix
 
     @property

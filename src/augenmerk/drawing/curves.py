@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.drawing.charts import (
     MEDIUM,
@@ -212,29 +214,25 @@ def render_terminal_curves(
 def _append_chart(text: Text, curves: Sequence[Curve], by: str, columns: int) -> None:
     xs, ys = zip(*(point for curve, _, _ in curves for point in curve), strict=True)
     left, right, low, high = min(xs), max(xs), min(ys), max(ys)
-    down = 4 * _ROWS - 1
-    cells = [[(_BLANK, "")] * columns for _ in range(_ROWS)]  # the pattern and the colour of each
+    cells: dict[tuple[int, int], tuple[int, str]] = {}
     marks: list[list[tuple[str, str]]] = [[] for _ in range(_ROWS)]
     for curve, colour, mark in curves:
-        dots = [
-            (
-                round((x - left) / ((right - left) or 1) * (2 * columns - 1)),
-                down - round((y - low) / (high - low) * down) if high > low else down // 2,
-            )
-            for x, y in curve
-        ]
-        for (x0, y0), (x1, y1) in zip(dots, dots[1:] or dots, strict=False):
-            steps = max(abs(x1 - x0), abs(y1 - y0), 1)
-            for step in range(steps + 1):
-                x, y = round(x0 + (x1 - x0) * step / steps), round(y0 + (y1 - y0) * step / steps)
-                pattern, _ = cells[y // 4][x // 2]
-                cells[y // 4][x // 2] = pattern | _DOTS[y % 4][x % 2], colour
-        marks[dots[-1][1] // 4].append((mark, colour))
+        points = np.array(curve)
+        across = (points[:, 0] - left) / ((right - left) or 1) * (2 * columns - 1)
+        down = (high - points[:, 1]) / (high - low or 1) * (4 * _ROWS - 1)
+        # Dots so close to each other that they look like a line.
+        steps = np.linspace(0, len(points) - 1, 50 * columns)
+        lines = (np.interp(steps, np.arange(len(points)), values) for values in (across, down))
+        for x, y in zip(*(values.round().astype(int).tolist() for values in lines), strict=True):
+            pattern, _ = cells.get((y // 4, x // 2), (_BLANK, ""))
+            cells[y // 4, x // 2] = pattern | _DOTS[y % 4][x % 2], colour
+        marks[round(down[-1]) // 4].append((mark, colour))
     labels = {0: f"{high:.4g}", _ROWS - 1: f"{low:.4g}"}
     for row in range(_ROWS):
         text.append(f"\n{labels.get(row, ''):>{_MARGIN - 1}} {'┤' if row in labels else '│'}", style="dim")
-        for pattern, colour in cells[row]:
-            text.append(chr(pattern) if colour else " ", style=colour)
+        for column in range(columns):
+            pattern, colour = cells.get((row, column), (ord(" "), ""))
+            text.append(chr(pattern), style=colour)
         for mark, colour in marks[row]:
             text.append(f" {mark}", style=colour)
     start, end = f"{left:g}", f"{by} {right:g}"

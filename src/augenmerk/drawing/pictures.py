@@ -321,10 +321,10 @@ def _make_line_panel(
         axes.set(xlim=(0, width), ylim=(height, 0))
         top = axes.secondary_xaxis("top")
         top.spines[:].set_visible(False)
-        for place, row, words in ((top, source, one.source_words), (axes, target, one.target_words)):
-            place.tick_params(length=0)
-            place.set_xticks(row.middles, row.shown, fontsize=pt(row.size), rotation=row.rotation)
-            _mute_end(place.get_xticklabels(), words, theme)
+        for side, row, words in ((top, source, one.source_words), (axes, target, one.target_words)):
+            side.tick_params(length=0)
+            side.set_xticks(row.middles, row.shown, fontsize=pt(row.size), rotation=row.rotation)
+            _mute_end(side.get_xticklabels(), words, theme)
         _draw_links(axes, one, source, target, height, theme)
 
     return _Panel(one, draw, (width, height), 0.0, source.height + target.height)
