@@ -22,7 +22,7 @@ def test_help_answers_without_torch() -> None:
         "try:\n"
         "    main()\n"
         "except SystemExit as end:\n"
-        "    heavy = {'torch', 'numpy', 'tokenizers', 'scipy', 'matplotlib'} & set(sys.modules)\n"
+        "    heavy = {'torch', 'tokenizers', 'scipy', 'matplotlib'} & set(sys.modules)\n"
         "    print('heavy:', sorted(heavy), 'code:', end.code)\n"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

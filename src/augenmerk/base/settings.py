@@ -81,7 +81,7 @@ class Setting:
 def list_settings(settings: Settings, group: str = "") -> list[Setting]:
     """Returns all settings, those of a group within a group after the group's own, as TOML has it."""
     found, within = [], []
-    meanings = _read_meanings(type(settings))
+    meanings = read_meanings(type(settings))
     for key, field in type(settings).model_fields.items():
         name = f"{group}.{key}" if group else key
         value = getattr(settings, key)
@@ -93,7 +93,7 @@ def list_settings(settings: Settings, group: str = "") -> list[Setting]:
     return found + within
 
 
-def _read_meanings(group: type[Settings]) -> dict[str, str]:
+def read_meanings(group: type[Any]) -> dict[str, str]:
     """Returns the text under each field of a class.
 
     pydantic could read it too, but would do so whenever the class is imported, which takes a while.

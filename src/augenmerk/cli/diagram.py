@@ -44,32 +44,31 @@ app = typer.Typer()
 class DiagramOptions(Group):
     """Which sentences and models to draw, and how."""
 
-    text: Annotated[
-        str | None,
-        Argument(help="Text to draw, sentence by sentence; or give --split.", show_default=False),
-    ] = None
+    text: Annotated[str | None, Argument(show_default=False)] = None
+    """Text to draw, sentence by sentence; or give --split."""
     model: options.Models = None
-    split: Annotated[str | None, Option(help="Split of the run's data to take sentences from.")] = None
-    index: Annotated[
-        int | None,
-        Option(help="Index of the sentence in the split, counted from 0.", min=0, max=options.MAX_INDEX),
-    ] = None
-    count: Annotated[
-        int | None, Option(help="Number of sentences to choose from it at random.", min=1, max=10_000)
-    ] = None
-    seed: Annotated[int, Option(help="Random seed for --count.", min=0, max=options.MAX_SEED)] = 1
+    split: str | None = None
+    """Split of the run's data to take sentences from."""
+    index: Annotated[int | None, Option(min=0, max=options.MAX_INDEX)] = None
+    """Index of the sentence in the split, counted from 0."""
+    count: Annotated[int | None, Option(min=1, max=10_000)] = None
+    """Number of sentences to choose from it at random."""
+    seed: Annotated[int, Option(min=0, max=options.MAX_SEED)] = 1
+    """Random seed for --count."""
     beam: options.Beam = None
-    out: Annotated[Path | None, Option(help="Picture or, with --count, folder. Default: terminal.")] = None
-    format: Annotated[Literal["png", "svg", "pdf"], Option(help="Format of pictures, with --count.")] = "png"
-    view: Annotated[Literal["heat", "lines"], Option(help="Heat map, or lines between the words.")] = "heat"
-    subwords: Annotated[bool, Option("--subwords", help="Draw subwords instead of words.")] = False
+    out: Path | None = None
+    """Picture or, with --count, folder. Default: terminal."""
+    format: Literal["png", "svg", "pdf"] = "png"
+    """Format of pictures, with --count."""
+    view: Literal["heat", "lines"] = "heat"
+    """Heat map, or lines between the words."""
+    subwords: bool = False
+    """Draw subwords instead of words."""
     layer: options.Layer = None
-    heads: Annotated[
-        bool, Option("--heads", help="Draw each attention head, after the mean over all of them.")
-    ] = False
-    self_attention: Annotated[
-        Literal["encoder", "decoder"] | None, Option("--self", help="Draw a Transformer's self-attention.")
-    ] = None
+    heads: bool = False
+    """Draw each attention head, after the mean over all of them."""
+    self_attention: Annotated[Literal["encoder", "decoder"] | None, Option("--self")] = None
+    """Draw a Transformer's self-attention."""
     attention: options.Mechanisms = None
     device: options.Device = "auto"
     json: options.Json = False

@@ -33,37 +33,29 @@ app = typer.Typer()
 class EvaluateOptions(Group):
     """What to evaluate, on which sentences, and what to compare it with."""
 
-    run: Annotated[
-        Path | None,
-        Argument(help="Run directory. Default: the bundled model, copied to runs.", show_default=False),
-    ] = None
-    split: Annotated[
-        list[str] | None,
-        Option(help="Split of the data; repeatable. Default: validation; all pairs of a file in --data."),
-    ] = None
-    beam: Annotated[
-        list[int] | None, Option(help="Beam width; repeatable. Default: the run's own.", min=1, max=1000)
-    ] = None
-    ensemble: Annotated[list[Path] | None, Option(help="Another run to translate with; repeatable.")] = None
+    run: Annotated[Path | None, Argument(show_default=False)] = None
+    """Run directory. Default: the bundled model, copied to runs."""
+    split: list[str] | None = None
+    """Split of the data; repeatable. Default: validation; all pairs of a file in --data."""
+    beam: Annotated[list[int] | None, Option(min=1, max=1000)] = None
+    """Beam width; repeatable. Default: the run's own."""
+    ensemble: list[Path] | None = None
+    """Another run to translate with; repeatable."""
     mbr: options.Mbr = None
-    baseline: Annotated[Path | None, Option(help="Run to compare with, with tests of significance.")] = None
-    hypotheses: Annotated[
-        Path | None,
-        Option(help="Output of another system, a line for each sentence: scored and tested beside the run."),
-    ] = None
-    ter: Annotated[bool, Option("--ter", help="Also compute the translation edit rate.")] = False
-    alignment: Annotated[
-        bool, Option("--alignment", help="Also measure how well the attention agrees with word links.")
-    ] = False
-    gold: Annotated[
-        Path | None, Option(help="With --alignment: file of gold links, in lines such as '0-0 1?2'.")
-    ] = None
-    reverse_run: Annotated[
-        Path | None, Option(help="With --alignment: run in the other direction; links of both runs count.")
-    ] = None
-    threshold: Annotated[
-        float | None, Option(help="With --alignment: link words from this weight on, not only the largest.")
-    ] = None
+    baseline: Path | None = None
+    """Run to compare with, with tests of significance."""
+    hypotheses: Path | None = None
+    """Output of another system, a line for each sentence: scored and tested beside the run."""
+    ter: bool = False
+    """Also compute the translation edit rate."""
+    alignment: bool = False
+    """Also measure how well the attention agrees with word links."""
+    gold: Path | None = None
+    """With --alignment: file of gold links, in lines such as '0-0 1?2'."""
+    reverse_run: Path | None = None
+    """With --alignment: run in the other direction; links of both runs count."""
+    threshold: float | None = None
+    """With --alignment: link words from this weight on, not only the largest."""
     attention: options.Mechanisms = None
     device: options.Device = "auto"
     precision: options.Precision = None

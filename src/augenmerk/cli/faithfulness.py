@@ -17,7 +17,7 @@ from typer import Option
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import options
 from augenmerk.cli.inputs import RunOptions
-from augenmerk.cli.options import GROUP, Pictures, grouped
+from augenmerk.cli.options import GROUP, Group, Pictures, grouped
 from augenmerk.cli.terminal import make_table, out, print_json, print_written, show_status
 
 if TYPE_CHECKING:
@@ -34,6 +34,23 @@ WIDE = 9
 app = typer.Typer()
 
 
+class FaithfulnessOptions(Group):
+    """Which sentences to show, and what to find out."""
+
+    index: Annotated[list[int] | None, Option(min=0, max=options.MAX_INDEX)] = None
+    """Show this sentence, counted from 0; repeatable."""
+    top: Annotated[int | None, Option(min=0, max=10_000)] = None
+    """Without --index: how many to show, the largest mean drop first. Default: 3."""
+    out: Path | None = None
+    """Folder for pictures and a page."""
+    wanted: Annotated[str | None, Option(metavar="WORD", show_default=False)] = None
+    """What would make the model produce this word in the translation of your sentence: find the attention
+    under which it is likeliest at each position, and whether it wins under any."""
+    at: Annotated[int | None, Option(min=1, max=options.MAX_INDEX)] = None
+    """With --wanted: only at this word of the translation, counted from 1."""
+    json: options.Json = False
+
+
 @app.command(
     epilog="Examples:  augenmerk faithfulness 'Ein Mann fährt mit dem Fahrrad durch den Park.'    "
     "augenmerk faithfulness --wanted bike 'Ein Mann fährt mit dem Fahrrad durch den Park.'    "
@@ -43,39 +60,7 @@ app = typer.Typer()
 )
 @grouped
 def faithfulness(
-    run: RunOptions = GROUP,
-    index: Annotated[
-        list[int] | None,
-        Option(help="Show this sentence, counted from 0; repeatable.", min=0, max=options.MAX_INDEX),
-    ] = None,
-    top: Annotated[
-        int | None,
-        Option(
-            help="Without --index: how many to show, the largest mean drop first. Default: 3.",
-            min=0,
-            max=10_000,
-        ),
-    ] = None,
-    out: Annotated[Path | None, Option(help="Folder for pictures and a page.")] = None,
-    pictures: Pictures = GROUP,
-    wanted: Annotated[
-        str | None,
-        Option(
-            metavar="WORD",
-            help="What would make the model produce this word in the translation of your sentence: find the "
-            "attention under which it is likeliest at each position, and whether it wins under any.",
-            show_default=False,
-        ),
-    ] = None,
-    at: Annotated[
-        int | None,
-        Option(
-            help="With --wanted: only at this word of the translation, counted from 1.",
-            min=1,
-            max=options.MAX_INDEX,
-        ),
-    ] = None,
-    json: options.Json = False,
+    given: FaithfulnessOptions = GROUP, run: RunOptions = GROUP, pictures: Pictures = GROUP
 ) -> None:
     """Replace the attention at each word and measure how much its log-probability drops.
 
@@ -85,21 +70,28 @@ def faithfulness(
     """
     from augenmerk.run.directory import RunDirectory
 
-    single: dict[str, object] = {"--index": index, "--top": top, "--out": out, "--title": pictures.title}
+    single: dict[str, object] = {
+        "--index": given.index,
+        "--top": given.top,
+        "--out": given.out,
+        "--title": pictures.title,
+    }
     single |= {"--size": pictures.size, "--font-size": pictures.font_size, "--outline": pictures.outline}
-    if wanted is not None:
+    if given.wanted is not None:
         unused = {"--split": run.split, "--reference": run.reference, **single}
         _check_unused(unused, "--wanted is about a word in the translation of your sentence")
-        _show_wanted(run, wanted, at, json=json)
+        _show_wanted(run, given.wanted, given.at, json=given.json)
         return
-    if at is not None:
+    if given.at is not None:
         raise AugenmerkError("--at is the word of a translation that --wanted would replace: add --wanted.")
     style = pictures.make_style(title=f"Does {run.path.resolve().name} use what it shows?")
     if RunDirectory.open(run.path).config.model.entry.self_attention:
         _check_unused(single, "This run is a Transformer, whose heads are compared over all sentences")
-        _show_heads(run, json=json)
+        _show_heads(run, json=given.json)
     else:
-        _show_drops(run, index or [], 3 if top is None else top, out, style, json=json)
+        _show_drops(
+            run, given.index or [], 3 if given.top is None else given.top, given.out, style, json=given.json
+        )
 
 
 def _check_unused(options: Mapping[str, object], why: str) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from rich.markup import escape
-from typer import Argument, Option
+from typer import Argument
 
 from augenmerk.base.errors import AugenmerkError, format_message, shorten
 from augenmerk.cli import options
@@ -115,13 +115,9 @@ class OtherData:
 class DataOptions(Group):
     """Sentence pairs that are not those of a run."""
 
-    data: Annotated[
-        str | None,
-        Option(
-            help="Other sentence pairs, as train takes them: a name, a folder or a file; or where the data "
-            "of the run is now, if it was moved."
-        ),
-    ] = None
+    data: str | None = None
+    """Other sentence pairs, as train takes them: a name, a folder or a file; or where the data of the run is
+    now, if it was moved."""
     source_language: options.SourceLanguage = None
     target_language: options.TargetLanguage = None
 
@@ -180,23 +176,14 @@ class TranslatedSplit(NamedTuple):
 class RunOptions(Group):
     """Which run translates, or reads the references of, which sentences."""
 
-    run: Annotated[
-        list[str] | None,
-        Argument(
-            metavar="[RUN] SENTENCE",
-            help="Run directory, by default the bundled model; and your own sentences, in quotation marks, "
-            "instead of a split.",
-            show_default=False,
-        ),
-    ] = None
-    split: Annotated[str | None, Option(help="Split of the run's data. Default: the validation split.")] = (
-        None
-    )
+    run: Annotated[list[str] | None, Argument(metavar="[RUN] SENTENCE", show_default=False)] = None
+    """Run directory, by default the bundled model; and your own sentences, in quotation marks, instead of a
+    split."""
+    split: str | None = None
+    """Split of the run's data. Default: the validation split."""
     beam: options.Beam = None
-    reference: Annotated[
-        bool,
-        Option("--reference", help="Feed the reference translations to the model instead of translating."),
-    ] = False
+    reference: bool = False
+    """Feed the reference translations to the model instead of translating."""
     attention: options.Mechanisms = None
     device: options.Device = "auto"
 

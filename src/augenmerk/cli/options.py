@@ -15,6 +15,7 @@ import os
 import typing
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import asdict
 from functools import wraps
 from pathlib import Path
@@ -25,7 +26,7 @@ from typer import Option
 from augenmerk.base.config import SearchConfig
 from augenmerk.base.entries import DATASETS
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.base.settings import list_settings
+from augenmerk.base.settings import read_meanings
 
 if TYPE_CHECKING:
     from augenmerk.drawing.figures import Style
@@ -117,7 +118,11 @@ def connect_if_asked(on: Place, ray_address: str | None) -> Iterator[None]:
 
 
 class Group:
-    """The values of a group of options. Its fields are annotated as parameters of a command are."""
+    """The values of a group of options.
+
+    Its fields are annotated as parameters of a command are. The text below a field is the help of its option,
+    unless the annotation has one.
+    """
 
     def __init__(self, **values: Any) -> None:
         vars(self).update(values)
@@ -125,8 +130,16 @@ class Group:
     @classmethod
     def list_options(cls) -> dict[str, tuple[Any, Any]]:
         """Returns the annotation and the default of each option."""
-        hints = typing.get_type_hints(cls, include_extras=True)
-        return {name: (hint, getattr(cls, name, None)) for name, hint in hints.items()}
+        meanings = read_meanings(cls)
+        options = {}
+        for name, hint in typing.get_type_hints(cls, include_extras=True).items():
+            kind, *given = typing.get_args(hint) if typing.get_origin(hint) is Annotated else (hint,)
+            option, default = copy(given[0]) if given else Option(), getattr(cls, name, None)
+            if kind is bool and default is False and option.default is ...:
+                option.param_decls = (f"--{name.replace('_', '-')}",)
+            option.help = option.help or meanings.get(name)
+            options[name] = Annotated[kind, option], default
+        return options
 
 
 GROUP: Any = None
@@ -156,8 +169,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-MEANINGS = {setting.name: setting.meaning for setting in list_settings(SearchConfig())}
-"""What each setting of a search means."""
+_MEANINGS = read_meanings(SearchConfig)
 
 
 def make_search_option(name: str) -> Any:
@@ -170,7 +182,7 @@ def make_search_option(name: str) -> Any:
     if int in (kind, *typing.get_args(kind)):  # other limits are checked with the settings
         given = {key: value for limit in field.metadata for key, value in asdict(limit).items()}
         limits = {"min": given["ge"], "max": given["le"] if "le" in given else given["lt"] - 1}
-    return Annotated[kind | None, Option(flag, help=MEANINGS[name], show_default=False, **limits)]
+    return Annotated[kind | None, Option(flag, help=_MEANINGS[name], show_default=False, **limits)]
 
 
 class Search(Group):
@@ -193,27 +205,16 @@ else:
 class Pictures(Group):
     """How pictures are to look."""
 
-    theme: Annotated[
-        str | None,
-        Option(help="Colours: light or dark. Default: light; for drawings in the terminal, dark."),
-    ] = None
-    title: Annotated[str | None, Option(help="Title above the picture, or of the page.")] = None
-    size: Annotated[
-        str | None,
-        Option(
-            metavar="SIZE",
-            help="Size of pictures: a shape such as 16:9, inches such as 8x4.5, or 20x10cm. Default: as "
-            "needed.",
-        ),
-    ] = None
-    font_size: Annotated[
-        float | None,
-        Option(help="Size of ordinary text in points, e.g. 14 for slides. Default: 10.", min=4.0, max=72.0),
-    ] = None
-    outline: Annotated[
-        bool,
-        Option("--outline", help="Draw letters in SVG files as paths, which look the same without the font."),
-    ] = False
+    theme: str | None = None
+    """Colours: light or dark. Default: light; for drawings in the terminal, dark."""
+    title: str | None = None
+    """Title above the picture, or of the page."""
+    size: Annotated[str | None, Option(metavar="SIZE")] = None
+    """Size of pictures: a shape such as 16:9, inches such as 8x4.5, or 20x10cm. Default: as needed."""
+    font_size: Annotated[float | None, Option(min=4.0, max=72.0)] = None
+    """Size of ordinary text in points, e.g. 14 for slides. Default: 10."""
+    outline: bool = False
+    """Draw letters in SVG files as paths, which look the same without the font."""
 
     def make_style(self, theme: str = "light", title: str | None = None) -> "Style":
         """Returns the style, with this theme and title unless the options name others."""

@@ -14,7 +14,7 @@ from typer import Option
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import options
 from augenmerk.cli.inputs import RunOptions
-from augenmerk.cli.options import GROUP, Pictures, grouped
+from augenmerk.cli.options import GROUP, Group, Pictures, grouped
 from augenmerk.cli.terminal import err, make_table, out, print_json, print_written, show_status
 
 if TYPE_CHECKING:
@@ -34,28 +34,30 @@ HEAD_MEASURES = {
 app = typer.Typer()
 
 
+class PatternOptions(Group):
+    """Which patterns and heads to show."""
+
+    kind: str | None = None
+    """Show only this kind. Default: all kinds."""
+    top: Annotated[int, Option(min=1, max=10_000)] = 12
+    """How many sentences to show, the clearest examples first."""
+    out: Path | None = None
+    """Folder for pictures, a page and JSON files."""
+    layer: options.Layer = None
+    head: Annotated[int | None, Option(min=1, max=64)] = None
+    """Take the attention of this head, counted from 1, instead of the mean."""
+    heads: bool = False
+    """Also compare the heads with each other."""
+    json: options.Json = False
+
+
 @app.command(
     epilog="Examples:  augenmerk patterns 'Im Park spielt ein Mann mit seinem Hund.'    "
     "augenmerk patterns --top 3    augenmerk patterns runs/multi-head --split val --reference --heads    "
     "augenmerk patterns runs/mine --split test --kind inversion --top 12 --out patterns"
 )
 @grouped
-def patterns(
-    run: RunOptions = GROUP,
-    kind: Annotated[str | None, Option(help="Show only this kind. Default: all kinds.")] = None,
-    top: Annotated[
-        int, Option(help="How many sentences to show, the clearest examples first.", min=1, max=10_000)
-    ] = 12,
-    out: Annotated[Path | None, Option(help="Folder for pictures, a page and JSON files.")] = None,
-    pictures: Pictures = GROUP,
-    layer: options.Layer = None,
-    head: Annotated[
-        int | None,
-        Option(help="Take the attention of this head, counted from 1, instead of the mean.", min=1, max=64),
-    ] = None,
-    heads: Annotated[bool, Option("--heads", help="Also compare the heads with each other.")] = False,
-    json: options.Json = False,
-) -> None:
+def patterns(given: PatternOptions = GROUP, run: RunOptions = GROUP, pictures: Pictures = GROUP) -> None:
     """Search a split for patterns of attention: monotone, inversion, spread, stuck or shifted."""
     from augenmerk.analysis.patterns import (
         KINDS,
@@ -69,31 +71,31 @@ def patterns(
     from augenmerk.base.files import make_folder
     from augenmerk.run.directory import RunDirectory
 
-    if kind is not None and kind not in KINDS:
-        raise AugenmerkError(f"There is no kind '{kind}'; the kinds are {', '.join(KINDS)}.")
+    if given.kind is not None and given.kind not in KINDS:
+        raise AugenmerkError(f"There is no kind '{given.kind}'; the kinds are {', '.join(KINDS)}.")
     style = pictures.make_style(title=f"Patterns in the attention of {run.path.resolve().name}")
-    if out is not None:
-        make_folder(out)
-    one_head = layer is not None or head is not None
+    if given.out is not None:
+        make_folder(given.out)
+    one_head = given.layer is not None or given.head is not None
     if one_head:
-        check_head(RunDirectory.open(run.path).config.model, layer, head)
-    read = run.translate(heads=heads or one_head)
-    matches = find_patterns(read.pairs, read.translations, read.source_language, layer, head)
+        check_head(RunDirectory.open(run.path).config.model, given.layer, given.head)
+    read = run.translate(heads=given.heads or one_head)
+    matches = find_patterns(read.pairs, read.translations, read.source_language, given.layer, given.head)
     summary = {**read.described, **summarise_patterns(read.pairs, matches, of_references=run.reference)}
-    if heads:
+    if given.heads:
         compared = summarise_heads(read.pairs, read.translations, of_references=run.reference)
         summary["heads"] = [asdict(one) for one in compared]
         summary["heads_in_words"] = describe_heads(compared)
-    chosen = select_strongest(matches, kind, top)
-    if out is not None:
+    chosen = select_strongest(matches, given.kind, given.top)
+    if given.out is not None:
         with show_status("drawing"):
-            _write_page(out, style, matches, chosen, summary, kind)
-        print_written(out / "index.html")
-    if not chosen and kind is not None:
-        err().print(f"No sentence in {escape(summary['split'])} is of the kind '{kind}'.")
-    if json:
+            _write_page(given.out, style, matches, chosen, summary, given.kind)
+        print_written(given.out / "index.html")
+    if not chosen and given.kind is not None:
+        err().print(f"No sentence in {escape(summary['split'])} is of the kind '{given.kind}'.")
+    if given.json:
         described = [match.to_dict() for match in chosen]
-        print_json({**summary, "chosen": described} if heads else described)
+        print_json({**summary, "chosen": described} if given.heads else described)
     else:
         _print_result(summary, chosen)
 

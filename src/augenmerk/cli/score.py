@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
-from typer import Argument, Option
+from typer import Argument
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import inputs, options
 from augenmerk.cli.inputs import DataOptions, read_stdin, warn_of_several_sentences
-from augenmerk.cli.options import GROUP, grouped
+from augenmerk.cli.options import GROUP, Group, grouped
 from augenmerk.cli.terminal import err, format_json, make_table, out
 
 if TYPE_CHECKING:
@@ -26,6 +26,27 @@ app = typer.Typer()
 Pair = tuple[str, str]
 
 
+class ScoreOptions(Group):
+    """What to score, with which run."""
+
+    text: Annotated[list[str] | None, Argument(metavar="[RUN] SOURCE TARGET", show_default=False)] = None
+    """Sentences and their translations, in turn, perhaps after a run directory. Default: the bundled model,
+    and pairs on stdin: source, tab, target."""
+    model: options.Models = None
+    split: str | None = None
+    """Split of --data. Default: validation; all pairs of a file."""
+    skip_bad: bool = False
+    """Leave out bad lines of --data or stdin (empty, not UTF-8, ...)."""
+    show_attention: bool = False
+    """Also draw the attention over words of each pair."""
+    heads: bool = False
+    """With --json or --show-attention: also the attention of each head."""
+    attention: options.Mechanisms = None
+    device: options.Device = "auto"
+    json: bool = False
+    """Print a line of JSON for each pair."""
+
+
 @app.command(
     epilog="Examples:  augenmerk score 'Ein Hund schläft.' 'A dog is sleeping.'    "
     "augenmerk score 'Ein Hund schläft.' 'A dog is sleeping.' --show-attention    "
@@ -34,59 +55,34 @@ Pair = tuple[str, str]
     "augenmerk score < pairs.tsv"
 )
 @grouped
-def score(
-    text: Annotated[
-        list[str] | None,
-        Argument(
-            metavar="[RUN] SOURCE TARGET",
-            help="Sentences and their translations, in turn, perhaps after a run directory. Default: the "
-            "bundled model, and pairs on stdin: source, tab, target.",
-            show_default=False,
-        ),
-    ] = None,
-    model: options.Models = None,
-    data: DataOptions = GROUP,
-    split: Annotated[
-        str | None, Option(help="Split of --data. Default: validation; all pairs of a file.")
-    ] = None,
-    skip_bad: Annotated[
-        bool, Option("--skip-bad", help="Leave out bad lines of --data or stdin (empty, not UTF-8, ...).")
-    ] = False,
-    show_attention: Annotated[
-        bool, Option("--show-attention", help="Also draw the attention over words of each pair.")
-    ] = False,
-    heads: Annotated[
-        bool, Option("--heads", help="With --json or --show-attention: also the attention of each head.")
-    ] = False,
-    attention: options.Mechanisms = None,
-    device: options.Device = "auto",
-    json: Annotated[bool, Option("--json", help="Print a line of JSON for each pair.")] = False,
-) -> None:
+def score(given: ScoreOptions = GROUP, data: DataOptions = GROUP) -> None:
     """Score given translations: log-probability, loss and perplexity, word for word, with attention."""
     from augenmerk.base.device import choose_translating_device
     from augenmerk.evaluation.evaluator import Loss, compute_loss, describe_score
     from augenmerk.run.bundled import BUNDLED_MODEL
     from augenmerk.translation import load
 
-    options.load_mechanisms(attention)
-    models, sentences = _split_arguments(text or [], model or [])
-    other = data.find(divided=split is not None, skip_bad=skip_bad)
-    if sentences and (other is not None or skip_bad):
+    options.load_mechanisms(given.attention)
+    models, sentences = _split_arguments(given.text or [], given.model or [])
+    other = data.find(divided=given.split is not None, skip_bad=given.skip_bad)
+    if sentences and (other is not None or given.skip_bad):
         raise AugenmerkError("The sentences are arguments; leave out --data and --skip-bad.")
-    if other is None and split:
+    if other is None and given.split:
         raise AugenmerkError("--split is that of --data: add --data.")
-    if heads and not (json or show_attention):
+    if given.heads and not (given.json or given.show_attention):
         raise AugenmerkError("--heads adds to what --json or --show-attention print: add one of them.")
-    translator = load(models or BUNDLED_MODEL, choose_translating_device(device))
+    translator = load(models or BUNDLED_MODEL, choose_translating_device(given.device))
     pairs: Iterator[Pair | None] = (
-        _pair_sentences(translator, sentences) if sentences else _read(translator, other, split, skip_bad)
+        _pair_sentences(translator, sentences)
+        if sentences
+        else _read(translator, other, given.split, given.skip_bad)
     )
     number, words, total = 0, 0, Loss(0.0, 0)
-    for number, one in enumerate(translator.score_stream(pairs, heads=heads), 1):
+    for number, one in enumerate(translator.score_stream(pairs, heads=given.heads), 1):
         loss = compute_loss(one)
         total = Loss(total.total + loss.total, total.tokens + loss.tokens)
         words += len(one.target_words)
-        if json:
+        if given.json:
             typer.echo(format_json(describe_score(one)))
         elif sentences:
             _print_words(one, loss, first=number == 1)
@@ -95,10 +91,10 @@ def score(
                 out().print(f"{'pair':>6} {'log p':>9} {'loss':>7} {'ppl':>10}  target")
             scores = f"{one.log_probability:>9.2f} {loss.mean:>7.3f} {loss.perplexity:>10.2f}"
             out().print(f"{number:>6} {scores}  {escape(one.text)}")
-        if show_attention and not json:
+        if given.show_attention and not given.json:
             _print_attention(one)
     if number != 1 or not sentences:
-        _print_total(err() if json else out(), number, words, total)
+        _print_total(err() if given.json else out(), number, words, total)
 
 
 def _split_arguments(arguments: Sequence[str], models: Sequence[Path]) -> tuple[list[Path], list[str]]:

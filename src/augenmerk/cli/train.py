@@ -48,37 +48,19 @@ class TrainOptions(options.Group):
     attention: Annotated[
         str | None, Option(help=f"Mechanism ({', '.join(MECHANISMS)}), or FILE.py:Class in your own file.")
     ] = None
-    seed: Annotated[
-        int | None,
-        Option(help="Seed of initial weights, order of data and dropout.", min=0, max=options.MAX_SEED),
-    ] = None
-    epochs: Annotated[
-        int | None,
-        Option(
-            help="Number of passes over the training data; with --resume, their new total.",
-            min=1,
-            max=100_000,
-        ),
-    ] = None
-    out: Annotated[Path | None, Option(help="Run directory. Default: a new one under runs.")] = None
-    resume: Annotated[
-        bool, Option("--resume", help="Continue the run in --out; a finished one needs more --epochs.")
-    ] = False
-    accept_changes: Annotated[
-        bool,
-        Option(
-            "--accept-changes",
-            help="With --resume: accept the run's config.toml and its code as you have edited them.",
-        ),
-    ] = False
-    initial_run: Annotated[
-        Path | None,
-        Option(
-            "--from",
-            help="Fine-tune: begin with the vocabulary and the weights of this run, and with its settings "
-            "unless a preset is given. The bundled model is called multi30k-de-en.",
-        ),
-    ] = None
+    seed: Annotated[int | None, Option(min=0, max=options.MAX_SEED)] = None
+    """Seed of initial weights, order of data and dropout."""
+    epochs: Annotated[int | None, Option(min=1, max=100_000)] = None
+    """Number of passes over the training data; with --resume, their new total."""
+    out: Path | None = None
+    """Run directory. Default: a new one under runs."""
+    resume: bool = False
+    """Continue the run in --out; a finished one needs more --epochs."""
+    accept_changes: bool = False
+    """With --resume: accept the run's config.toml and its code as you have edited them."""
+    initial_run: Annotated[Path | None, Option("--from")] = None
+    """Fine-tune: begin with the vocabulary and the weights of this run, and with its settings unless a preset
+    is given. The bundled model is called multi30k-de-en."""
     skip_bad: options.SkipBad = False
     exact: Annotated[
         bool,
@@ -98,15 +80,11 @@ class TrainOptions(options.Group):
             f"({', '.join(ARCHITECTURES)}); repeatable.",
         ),
     ] = None
-    tensorboard: Annotated[bool, Option("--tensorboard", help="Also write TensorBoard events.")] = False
-    logger: Annotated[
-        list[str] | None,
-        Option(
-            metavar="FILE.py:CLASS",
-            help="Your own logger, for W&B or MLflow for example (docs/logging.md); also module:Class; "
-            "repeatable. It is code, and executed.",
-        ),
-    ] = None
+    tensorboard: bool = False
+    """Also write TensorBoard events."""
+    logger: Annotated[list[str] | None, Option(metavar="FILE.py:CLASS")] = None
+    """Your own logger, for W&B or MLflow for example (docs/logging.md); also module:Class; repeatable. It is
+    code, and executed."""
 
     def check(self) -> None:
         """Raises AugenmerkError if the options do not belong together."""

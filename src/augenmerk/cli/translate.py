@@ -30,32 +30,29 @@ app = typer.Typer()
 class Translating(Group):
     """What to translate, with which runs, and what to write."""
 
-    text: Annotated[
-        list[str] | None,
-        Argument(help="Texts, or one file with a sentence on each line. Default: stdin.", show_default=False),
-    ] = None
+    text: Annotated[list[str] | None, Argument(show_default=False)] = None
+    """Texts, or one file with a sentence on each line. Default: stdin."""
     model: options.Models = None
-    input: Annotated[Path | None, Option(help="File with a sentence on each line.")] = None
-    output: Annotated[Path | None, Option(help="File to write to instead of stdout.")] = None
+    input: Path | None = None
+    """File with a sentence on each line."""
+    output: Path | None = None
+    """File to write to instead of stdout."""
     split_sentences: Annotated[
-        bool | None,
-        Option(
-            "--split-sentences/--no-split-sentences",
-            help="Translate the sentences of each text one by one, and keep its paragraphs. Default: "
-            "arguments and what you type are texts; a line of a file or of a pipe is one sentence.",
-            show_default=False,
-        ),
+        bool | None, Option("--split-sentences/--no-split-sentences", show_default=False)
     ] = None
-    skip_bad: Annotated[
-        bool,
-        Option("--skip-bad", help="Leave lines empty that are not UTF-8 or far too long, and continue."),
-    ] = False
+    """Translate the sentences of each text one by one, and keep its paragraphs. Default: arguments and what
+    you type are texts; a line of a file or of a pipe is one sentence."""
+    skip_bad: bool = False
+    """Leave lines empty that are not UTF-8 or far too long, and continue."""
     attention: options.Mechanisms = None
     device: options.Device = "auto"
     threads: options.Threads = None
-    subwords: Annotated[bool, Option("--subwords", help="With --json: include subwords.")] = False
-    heads: Annotated[bool, Option("--heads", help="With --json: include the attention of each head.")] = False
-    json: Annotated[bool, Option("--json", help="Print a line of JSON for each text.")] = False
+    subwords: bool = False
+    """With --json: include subwords."""
+    heads: bool = False
+    """With --json: include the attention of each head."""
+    json: bool = False
+    """Print a line of JSON for each text."""
     on: options.On = "local"
     ray_address: options.RayAddress = None
 
