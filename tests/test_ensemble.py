@@ -255,7 +255,7 @@ def test_an_ensemble_of_runs_can_be_asked_all_that_a_run_can(both: Translator) -
     assert len(everything(drawn)) == 4
     tree = both.trace(SENTENCES[0], beam=3)
     assert tree["hypotheses"][0]["translation"] == both.translate(SENTENCES[0], beam=3).text
-    with pytest.raises(AugenmerkError, match="needs one model, but 2 are loaded as an ensemble"):
+    with pytest.raises(AugenmerkError, match="needs one model, but several are loaded as an ensemble"):
         _ = both.model
 
 

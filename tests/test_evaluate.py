@@ -568,7 +568,7 @@ class TestWhatChanges:
         early = Evaluator(run, CPU)
         run.save_model({name: 0.5 * weight for name, weight in run.load_model().items()}, {})
         assert run.read_scores() == []
-        with pytest.raises(AugenmerkError, match="was trained further while it was evaluated; evaluate it"):
+        with pytest.raises(AugenmerkError, match="was trained further meanwhile: evaluate it"):
             evaluate_run(early, ["val"], [1])
         assert run.read_scores() == []
         evaluate_run(Evaluator(run, CPU), ["val"], [2])

@@ -115,7 +115,7 @@ def test_where_attention_is_uniform_anyway_nothing_drops() -> None:
 
 def test_a_model_that_attends_to_nothing_is_refused() -> None:
     translator = untrained("none")
-    with pytest.raises(AugenmerkError, match="no attention to replace"):
+    with pytest.raises(AugenmerkError, match="attends to nothing"):
         measure_faithfulness(translator, read(translator, 1))
 
 

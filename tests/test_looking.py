@@ -407,7 +407,7 @@ def test_heads_are_compared_and_chosen(shared_runs: SharedRuns, tmp_path: Path) 
         one = translated[match["index"]]
         measures = compute_measures(WordAttention.from_translation(one, one.heads[0]))
         assert match["measures"]["sharpness"] == pytest.approx(measures.sharpness)
-    assert "counted from 1 to 4" in fails_with_a_sentence("patterns", run, "--head", 5)
+    assert "There is no head 5: this model has 4." in fails_with_a_sentence("patterns", run, "--head", 5)
 
 
 def with_weights(one: Translation, head: int) -> Hypothesis:

@@ -556,7 +556,7 @@ def test_the_command_with_a_run_of_ones_own(shared_runs: SharedRuns, tmp_path: P
         "All heads get the same attention"
         in run_command("faithfulness", run, "--wanted", "dog", *sentences).out
     )
-    assert "counted from 1 to" in fails_with_a_sentence(
+    assert "the end included" in fails_with_a_sentence(
         "faithfulness", run, "--wanted", "dog", "--at", "99", sentences[0]
     )
     assert "not in the vocabulary" in fails_with_a_sentence(

@@ -98,9 +98,7 @@ def _measure(
     each replacement.
     """
     if translator.config.model.attention == "none":
-        raise AugenmerkError(
-            "This model attends to nothing (model.attention = 'none'): there is no attention to replace."
-        )
+        raise AugenmerkError("This model attends to nothing (model.attention = 'none').")
     measured = [Faithfulness(one, (), dict.fromkeys(names, ())) for one in translations]
     device = translator.torch_model.device
     for indices, batch in translator.batch_translations(translations, BATCH_SIZE, device):

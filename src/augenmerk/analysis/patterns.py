@@ -37,6 +37,7 @@ from augenmerk.base.errors import AugenmerkError
 from augenmerk.data import Links, SentencePair
 from augenmerk.translation import HeadAttention, Part, Translation, average_heads
 from augenmerk.translation.alignment import GoldLinks, argmax_links, compare_links
+from augenmerk.translation.translation import check_number
 
 Kind = Literal["monotone", "inversion", "spread", "stuck", "shifted"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -163,9 +164,7 @@ def find_patterns(
         if not attention.target or not attention.source:
             continue
         if not attention.weights.any():
-            raise AugenmerkError(
-                "This model attends to nothing (model.attention = 'none'): there are no patterns to find."
-            )
+            raise AugenmerkError("This model attends to nothing (model.attention = 'none'): no patterns.")
         pattern = classify_attention(attention, language)
         matches.append(PatternMatch(index, pair, translation, pattern, chosen))
     return matches
@@ -298,11 +297,8 @@ def count_heads(model: ModelConfig, part: Part = "cross") -> tuple[int, int]:
 def check_head(model: ModelConfig, layer: int | None, head: int | None) -> None:
     """Raises AugenmerkError if the attention of a model to the source has no such layer or head."""
     layers, heads = count_heads(model)
-    for name, number, count in (("layer", layer, layers), ("head", head, heads)):
-        if number is not None and not 1 <= number <= count:
-            raise AugenmerkError(
-                f"This model has no {name} {number}: its {name}s are counted from 1 to {count}."
-            )
+    check_number("layer", layer, layers)
+    check_number("head", head, heads)
     if head is not None and layer is None and layers > 1:
         raise AugenmerkError(f"Head {head} of which layer? Give a layer, 1 to {layers} (--layer).")
 

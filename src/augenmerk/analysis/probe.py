@@ -14,6 +14,7 @@ from augenmerk.model.interface import TranslationModel
 from augenmerk.model.transformer import TransformerTranslator
 from augenmerk.search.decoder import Source
 from augenmerk.translation import Translation, Translator
+from augenmerk.translation.translation import check_number
 
 
 @dataclass(frozen=True)
@@ -64,17 +65,12 @@ def _find_states(
         looks = model.looks_at_source(tokens, source)
         if layer is None:
             layer = len(looks) - 1
-        _check_index("layer", layer, len(looks))
+        check_number("layer", layer + 1, len(looks))
         return *looks[layer], layer + 1
     if not isinstance(model, GRUTranslator):
         raise AugenmerkError(f"The theory lab does not know the architecture '{model.config.architecture}'.")
-    _check_index("layer", layer or 0, 1)
+    check_number("layer", (layer or 0) + 1, 1)
     return model.attention, model.states(tokens, source), source.memory, None
-
-
-def _check_index(name: str, index: int, count: int) -> None:
-    if not 0 <= index < count:
-        raise AugenmerkError(f"There is no {name} {index + 1}: this model has {count}.")
 
 
 def _project(
@@ -82,7 +78,7 @@ def _project(
 ) -> tuple[Tensor, Tensor, float]:
     """Returns queries (T, K), keys (S, K) and the scale of their products."""
     heads = attention.heads if isinstance(attention, MultiHeadAttention) else 1
-    _check_index("head", head, heads)
+    check_number("head", head + 1, heads)
     if isinstance(attention, MultiHeadAttention):
         queries, keys = attention.split_queries_and_keys(states, memory)
         return queries[0, head], keys[0, head], attention.scale

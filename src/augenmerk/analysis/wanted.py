@@ -298,8 +298,7 @@ def find_wanted(
     words, ids = translation.target_words, translation.hypothesis.ids
     if at is not None and not 1 <= at <= len(words):
         raise AugenmerkError(
-            f"There is no word {at} in the translation '{translation.text}': its words, the end included, "
-            f"are counted from 1 to {len(words)}."
+            f"There is no word {at} in '{translation.text}', which has {len(words)}, the end included."
         )
     source, target = translator.tokenizers.source.encode(translation.source), translator.tokenizers.target
     length = translation.subword_attention.shape[1] - 1  # what was read, without the end
@@ -341,14 +340,11 @@ def _sum_over_words(weights: Numbers, word_of: Sequence[int]) -> Numbers:
 def _check_model(translator: Translator) -> GRUTranslator:
     model, config = translator.model, translator.model.config
     if config.attention == "none":
-        raise AugenmerkError(
-            "This model attends to nothing (model.attention = 'none'): there is no attention to change."
-        )
+        raise AugenmerkError("This model attends to nothing (model.attention = 'none').")
     if not isinstance(model, GRUTranslator):
         raise AugenmerkError(
-            f"Wanted words need a GRU translator on the CPU, with an attention mechanism that comes with "
-            f"Augenmerk: this model has the architecture '{config.architecture}' and '{config.attention}' on "
-            f"{translator.device}."
+            f"Wanted words need a GRU translator on the CPU with a mechanism that comes with Augenmerk, not "
+            f"architecture '{config.architecture}' and '{config.attention}' on {translator.device}."
         )
     return model
 
@@ -360,9 +356,7 @@ def _encode_wanted(target: Tokenizer, before: Sequence[str], wanted: str) -> lis
     encoded = target.encode(detokenise([*before, wanted]))
     ids = [i for i, word in zip(encoded.ids, encoded.word_of, strict=True) if word == encoded.word_of[-1]]
     if ids == [UNK]:
-        raise AugenmerkError(
-            f"'{wanted}' is not in the vocabulary of this run, so no attention makes the model say it."
-        )
+        raise AugenmerkError(f"'{wanted}' is not in the vocabulary of this run, which cannot produce it.")
     return ids
 
 

@@ -143,14 +143,14 @@ class Evaluator:
         self.translator = Translator.from_runs([run, *ensemble], device)
         self._mbr = mbr
         self._precision = precision
-        other_precision = precision not in (None, run.config.search.precision)
-        # The labels of rows that are not about the run alone, as it is, on its own data.
-        self.row_labels: dict[str, Any] = {
-            **({"ensemble": [str(other.path) for other in ensemble]} if ensemble else {}),
-            **({"mbr": True} if mbr else {}),
-            **({"precision": precision} if other_precision else {}),
-            **({"data": data.name} if data is not None else {}),
+        labels = {
+            "ensemble": [str(other.path) for other in ensemble],
+            "mbr": mbr,
+            "precision": precision if precision != run.config.search.precision else None,
+            "data": data and data.name,
         }
+        self.row_labels = {key: value for key, value in labels.items() if value}
+        """The labels of rows that are not about the run alone, as it is, on its own data."""
         self.metrics = metrics
         self._alignment = alignment
         self.on_progress = on_progress
@@ -170,11 +170,8 @@ class Evaluator:
         names = splits or [choose_split(self.bitext, self.run.config.data.validation)]
         opened = {split: self.bitext[split] for split in names}
         pairs = {split: list(opened[split]) for split in opened}
-        for split in pairs:
-            if not pairs[split]:
-                raise AugenmerkError(
-                    f"{self.bitext.name} has no sentence pairs in '{split}' that could be scored."
-                )
+        if empty := [split for split in pairs if not pairs[split]]:
+            raise AugenmerkError(f"{self.bitext.name} has no sentence pairs in '{empty[0]}' to score.")
         return pairs
 
     def sentence_losses(
@@ -227,9 +224,9 @@ class Evaluator:
                 )
                 seconds = time.perf_counter() - start
                 self.on_progress(what, total, total)
-                hypotheses = [translation.text for translation in translations]
+                hypotheses = [one.text for one in translations]
                 # MBR does not choose by the score of the search, so that score would mislead.
-                model_scores = [] if self._mbr else [translation.score for translation in translations]
+                model_scores = [] if self._mbr else [one.score for one in translations]
                 row = {
                     "split": split,
                     "beam": search["beam"],
@@ -332,9 +329,7 @@ def save_row(
     is_other, path = not row.keys().isdisjoint(OTHER_LABELS), path_of_row(run, row)
     with run.scoring():
         if row.get("model_sha256") and row["model_sha256"] != run.model_digest:
-            raise AugenmerkError(
-                f"{run.path} was trained further while it was evaluated; evaluate it again when that is done."
-            )
+            raise AugenmerkError(f"{run.path} was trained further meanwhile: evaluate it again afterwards.")
         write_lines(path, hypotheses)
         if model_scores:
             write_lines(path.with_suffix(".scores"), map(repr, model_scores))

@@ -52,13 +52,10 @@ def silver_links(
     try:
         from thot import alignment as thot
     except ImportError:
-        raise AugenmerkError(
-            "Links for a bitext that has none come from a word aligner that is not installed: "
-            "pip install 'augenmerk[align]'."
-        ) from None
-    sources = [_lowercase_words(pair.source) for pair in (*train, *pairs)]
-    targets = [_lowercase_words(pair.target) for pair in (*train, *pairs)]
-    folder = cache if cache is not None else user_cache_path("augenmerk") / "silver"
+        raise AugenmerkError("A word aligner is not installed: pip install 'augenmerk[align]'.") from None
+    sides = ([pair.source for pair in (*train, *pairs)], [pair.target for pair in (*train, *pairs)])
+    sources, targets = ([[word.lower() for word in split_words(text)] for text in side] for side in sides)
+    folder = cache or user_cache_path("augenmerk") / "silver"
     path = folder / f"{_checksum(sources, targets, len(pairs))}.json"
     with suppress(AugenmerkError, ValueError, TypeError):  # the file is absent or damaged
         read = json.loads(read_text(path))
@@ -71,10 +68,6 @@ def silver_links(
         folder.mkdir(parents=True, exist_ok=True)
         atomic_write(path, [json.dumps(links).encode()])
     return links
-
-
-def _lowercase_words(sentence: str) -> list[str]:
-    return [word.lower() for word in split_words(sentence)]
 
 
 def _align(thot: Any, sources: Words, targets: Words, last: int, progress: Progress) -> list[Links]:

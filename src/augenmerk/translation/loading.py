@@ -139,9 +139,7 @@ class LoadedModels:
     def model(self) -> "InferenceModel | TranslationModel":
         """The only model; raises AugenmerkError if this is an ensemble."""
         if len(self.models) > 1:
-            raise AugenmerkError(
-                f"This needs one model, but {len(self.models)} are loaded as an ensemble: load a single run."
-            )
+            raise AugenmerkError("This needs one model, but several are loaded as an ensemble: load one run.")
         return self.models[0]
 
     @cached_property
@@ -192,8 +190,7 @@ class LoadedModels:
         if settings.replace_unknown and not self.selective:
             name = next(model.config.attention for model in self.models if not model.selective)
             raise AugenmerkError(
-                f"The attention of this model is '{name}', which does not tell from which source word an "
-                f"unknown word comes: none can be replaced."
+                f"The attention of this model is '{name}': it does not tell what to replace unknown words by."
             )
         if settings.precision == "int8":
             if self.uses_torch:

@@ -34,8 +34,7 @@ def complete(loaded: LoadedModels, text: str, prefix: Sequence[int], **changes: 
     [limit] = length_limits(settings, [min(len(ids), loaded.max_source_length) + 1])
     if len(prefix) >= limit:
         raise AugenmerkError(
-            f"A translation of this sentence has at most {limit - 1} tokens, and it cannot begin with "
-            f"{len(prefix)}."
+            f"A translation has at most {limit - 1} tokens here, its beginning {len(prefix)}."
         )
     [[best, *_]] = decode(loaded, [ids], settings, prefix=prefix)
     [reason] = loaded.familiarity.judge([ids])

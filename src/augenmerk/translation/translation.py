@@ -53,6 +53,12 @@ class HeadAttention(NamedTuple):
         return ", ".join([*([] if self.part == "cross" else [self.part]), *layer, head])
 
 
+def check_number(name: str, number: int | None, count: int) -> None:
+    """Raises AugenmerkError if there is no layer or head of this number, counted from 1."""
+    if number is not None and not 1 <= number <= count:
+        raise AugenmerkError(f"There is no {name} {number}: this model has {count}.")
+
+
 def average_heads(heads: Sequence[HeadAttention]) -> HeadAttention:
     """Returns the mean over some heads of one part."""
     layers = {one.layer for one in heads}
@@ -147,9 +153,7 @@ class Translation:
         if not self.heads:
             return []
         layers = self.attentions["cross"].shape[0]
-        if layer is not None and not 1 <= layer <= layers:
-            have = "its layers are counted from 1 to" if layers > 1 else "the number of its layers is"
-            raise AugenmerkError(f"There is no layer {layer} of attention in this model: {have} {layers}.")
+        check_number("layer", layer, layers)
         if part == "cross":
             return [one for one in self.heads if layer is None or layer == (one.layer or 1)]
         if part not in self.attentions:

@@ -104,9 +104,7 @@ class Translator(LoadedModels):
         because the next line may not come for a while.
         """
         if isinstance(lines, str | bytes):
-            raise TypeError(
-                "stream takes many sentences, such as a list or a file; translate takes a single one."
-            )
+            raise TypeError("stream takes many sentences, such as a list; translate takes a single one.")
         settings = self.search_settings(**changes)
         done = sentences_done = 0
         for chunk in self.chunks(lines, settings):
@@ -187,9 +185,7 @@ class Translator(LoadedModels):
 def _list_texts(text: object) -> list[str]:
     """Returns one or several texts as a list; raises TypeError if one is none."""
     if isinstance(text, bytes) or not isinstance(text, Iterable):
-        raise TypeError(
-            f"translate takes a sentence (a str) or a list of sentences, not {type(text).__name__}."
-        )
+        raise TypeError(f"translate takes a sentence (a str) or a list of them, not {type(text).__name__}.")
     texts = [text] if isinstance(text, str) else list(text)
     for each in texts:
         _count_characters(each)  # a stream may have None, a list not
