@@ -17,7 +17,7 @@ from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import write_lines
 from augenmerk.data import Bitext, Links, SentencePair, open_data
 from augenmerk.data.files import read_lines
-from augenmerk.evaluation.silver import Progress, ignore_progress, silver_links
+from augenmerk.evaluation.silver import Progress, silver_links
 from augenmerk.text.words import split_words
 from augenmerk.translation import Translation, Translator, average_heads
 from augenmerk.translation.alignment import (
@@ -66,7 +66,7 @@ class ChosenAttention(NamedTuple):
 def choose_attention(
     translator: Translator,
     threshold: float | None = None,
-    progress: Progress = ignore_progress,
+    progress: Progress = lambda *_: None,
 ) -> ChosenAttention | None:
     """Finds which head of a Transformer, mean over a layer, or mean over all, aligns best on validation.
 

@@ -29,7 +29,7 @@ from augenmerk.base.files import write_lines
 from augenmerk.data import Bitext, SentencePair, open_data, sum_pairs
 from augenmerk.evaluation.agreement import Agreement
 from augenmerk.evaluation.metrics import score_texts
-from augenmerk.evaluation.silver import Progress, ignore_progress
+from augenmerk.evaluation.silver import Progress
 from augenmerk.run.directory import HYPOTHESES, RunDirectory
 from augenmerk.search.decoder import StepModel, mean_of_probabilities
 from augenmerk.text.batching import ParallelTokens, encode_pairs
@@ -130,7 +130,7 @@ class Evaluator:
         data: Bitext | None = None,
         metrics: Collection[str] = (),
         alignment: Agreement | None = None,
-        on_progress: Progress = ignore_progress,
+        on_progress: Progress = lambda *_: None,
     ) -> None:
         """`precision` and `data` may be others than the run's settings name; rows then say which.
 
@@ -143,7 +143,7 @@ class Evaluator:
         self.translator = Translator.from_runs([run, *ensemble], device)
         self._mbr = mbr
         self._precision = precision
-        labels = {
+        labels: dict[str, Any] = {
             "ensemble": [str(other.path) for other in ensemble],
             "mbr": mbr,
             "precision": precision if precision != run.config.search.precision else None,

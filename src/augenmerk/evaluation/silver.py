@@ -37,15 +37,11 @@ Progress = Callable[[str, int, int], None]
 Words = list[list[str]]
 
 
-def ignore_progress(_what: str, _done: int, _total: int) -> None:
-    """Does nothing: the default where progress is reported."""
-
-
 def silver_links(
     train: Sequence[SentencePair],
     pairs: Sequence[SentencePair],
     *,
-    progress: Progress = ignore_progress,
+    progress: Progress = lambda *_: None,
     cache: Path | None = None,
 ) -> list[Links]:
     """Returns the links of each of `pairs`, learnt from them and from `train`, or from the cache."""

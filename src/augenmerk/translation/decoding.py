@@ -128,20 +128,19 @@ def decode(
 
     found: list[list[Hypothesis]] = [[] for _ in sources]
     done = 0
-    with loaded.pool.share() as threads:
-        if batch_size is None:
-            threads = loaded.batch_threads or threads
-            batch_size = choose_batch_size(len(sources), width, threads, gpu=loaded.on_gpu)
-        # Sources of similar length share a batch, because they are done at about the same time. The longest
-        # come first, so that no core waits long for another at the end.
-        batches = list(data.batches(data.plan(batch_size, shuffle=False)[::-1]))
-        results = map(decode_batch, batches) if loaded.on_gpu else loaded.pool.map(decode_batch, batches)
-        for batch, hypotheses in zip(batches, results, strict=True):
-            for index, each in zip(batch.indices.tolist(), hypotheses, strict=True):
-                found[index] = each
-            done += len(hypotheses)
-            if on_progress is not None:
-                on_progress(done)
+    if batch_size is None:
+        threads = loaded.batch_threads or loaded.pool.threads
+        batch_size = choose_batch_size(len(sources), width, threads, gpu=loaded.on_gpu)
+    # Sources of similar length share a batch, because they are done at about the same time. The longest
+    # come first, so that no core waits long for another at the end.
+    batches = list(data.batches(data.plan(batch_size, shuffle=False)[::-1]))
+    results = map(decode_batch, batches) if loaded.on_gpu else loaded.pool.map(decode_batch, batches)
+    for batch, hypotheses in zip(batches, results, strict=True):
+        for index, each in zip(batch.indices.tolist(), hypotheses, strict=True):
+            found[index] = each
+        done += len(hypotheses)
+        if on_progress is not None:
+            on_progress(done)
     return found
 
 

@@ -91,8 +91,6 @@ class LoadedModels:
                 torch.backends.cudnn.allow_tf32 = False
         self.pool = ThreadPool(threads or count_threads(), torch=self.uses_torch)
         self.batch_threads = batch_threads
-        self._rounded: tuple[InferenceModel, ...] = ()
-        self._rounding = threading.Lock()
 
     @classmethod
     def from_runs(
@@ -156,14 +154,13 @@ class LoadedModels:
         """Returns the models in a precision; in int8, they are made when they are first asked for."""
         if precision == "fp32":
             return self.models
-        with self._rounding:
-            if not self._rounded:
-                from augenmerk.inference.int8 import round_weights
+        return self._rounded_models
 
-                self._rounded = tuple(
-                    round_weights(model) for model in self.models if isinstance(model, InferenceModel)
-                )
-        return self._rounded
+    @cached_property
+    def _rounded_models(self) -> tuple[InferenceModel, ...]:
+        from augenmerk.inference.int8 import round_weights
+
+        return tuple(round_weights(model) for model in self.models if isinstance(model, InferenceModel))
 
     @cached_property
     def familiarity(self) -> Familiarity:
@@ -308,19 +305,6 @@ class ThreadPool:
         self.threads = threads
         self._torch = torch
         self._executor: ThreadPoolExecutor | None = None
-        self._callers = 0
-
-    @contextmanager
-    def share(self) -> Iterator[int]:
-        """Yields how many of the threads a caller should make batches for, when others compute as well."""
-        with self._lock:
-            self._callers += 1
-            share = max(1, self.threads // self._callers)
-        try:
-            yield share
-        finally:
-            with self._lock:
-                self._callers -= 1
 
     def map(self, function: Callable[[_Item], _Result], items: Sequence[_Item]) -> Iterable[_Result]:
         """Yields the results in the order of the items. Several threads may call this at once."""

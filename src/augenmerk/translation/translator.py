@@ -44,7 +44,7 @@ def load(
     paths = [run] if isinstance(run, Path | str) else run
     if not paths:
         raise AugenmerkError("There is no run to load: name one, or several for an ensemble.")
-    if isinstance(device, str):
+    if isinstance(device, str) and device != CPU:
         device = choose_translating_device(device)
     return Translator.from_runs([RunDirectory.open(Path(path)) for path in paths], device)
 
