@@ -1,4 +1,4 @@
-"""Numbers that describe the attention of a sentence, and the words that changed their place.
+"""Numbers that describe the attention of a sentence, and the words that moved.
 
 There are T target words j (without the end of the translation) and S source words t; w_jt is the attention of
 word j to word t, and each row also has a weight on the end of the source. The tests have closed forms of the
@@ -90,7 +90,7 @@ class AttentionMeasures:
     end_mass: float
     """The weight on the end of the source; like the next, a mean over target words that are not marks."""
     punctuation_mass: float
-    """The weight on punctuation marks of the source."""
+    """The weight on punctuation in the source."""
     longest_run: int
     """The largest number of consecutive target words whose clear link is to the same source word."""
     best_offset: int
@@ -109,7 +109,7 @@ def compute_measures(attention: WordAttention) -> AttentionMeasures:
     best_offset = max(gains, key=lambda offset: (gains[offset], -abs(offset)))
     spoken = np.array([not is_mark(word) for word in attention.target])
     if not spoken.any():
-        spoken[:] = True  # only marks were produced
+        spoken[:] = True  # only punctuation was produced
     marks = np.array([is_mark(word) for word in attention.source], dtype=bool)
     return AttentionMeasures(
         entropy=entropy,
@@ -135,10 +135,8 @@ def compute_entropies(weights: Floats) -> Floats:
 
 def compute_expected_positions(words: Floats) -> Floats:
     """Returns the mean source position of each row; the middle for a row without any weight on words."""
-    total = words.sum(axis=1)
-    places = np.arange(words.shape[1], dtype=np.float64)
-    middle = (words.shape[1] - 1) / 2
-    return np.where(total > 0, (words @ places) / np.where(total > 0, total, 1.0), middle)
+    total, positions = words.sum(axis=1), np.arange(words.shape[1], dtype=np.float64)
+    return np.where(total > 0, (words @ positions) / np.where(total > 0, total, 1.0), positions.mean())
 
 
 def compute_kendall_tau(positions: Floats) -> float:
@@ -151,9 +149,9 @@ def compute_kendall_tau(positions: Floats) -> float:
 
 
 def _compute_crossing_rate(sources: Sequence[int]) -> float:
-    places = np.array(sources)
-    later, earlier = np.triu_indices(len(places), 1)[::-1]
-    return float((places[later] < places[earlier]).mean()) if len(places) > 1 else 0.0
+    positions = np.array(sources)
+    later, earlier = np.triu_indices(len(positions), 1)[::-1]
+    return float((positions[later] < positions[earlier]).mean()) if len(positions) > 1 else 0.0
 
 
 def _compute_distances(words: Floats, offset: int) -> Floats:
@@ -187,7 +185,7 @@ def find_longest_run(attention: WordAttention) -> list[int]:
 
 @dataclass(frozen=True)
 class MovedWords:
-    """Source words and the target words that attend to them, at another place of their sentence."""
+    """Source words and the target words that attend to them, elsewhere in their sentence."""
 
     links: tuple[tuple[int, int], ...]
     """(source word, target word)."""
@@ -210,7 +208,7 @@ class MovedWords:
 
 
 def find_moved_words(attention: WordAttention) -> list[MovedWords]:
-    """Returns the words that changed their place, those that moved farthest first.
+    """Returns the words that moved, those that moved farthest first.
 
     Of the clear links in the order of the target, a longest sequence that never goes back in the source is
     taken to have stayed, and the other words moved. Moved words that are neighbours on both sides moved
@@ -231,22 +229,22 @@ def find_moved_words(attention: WordAttention) -> list[MovedWords]:
     return sorted(moved, key=lambda one: -one.places)
 
 
-def _find_longest_rising(places: Sequence[int]) -> set[int]:
+def _find_longest_rising(positions: Sequence[int]) -> set[int]:
     """Returns the indices of a longest subsequence that never decreases.
 
-    Of equally long ones it takes the latest, so that where two words change places, the one that was brought
+    Of equally long ones it takes the latest, so that where two words are swapped, the one that was brought
     forward counts as moved.
     """
-    length, before = [1] * len(places), [-1] * len(places)
-    for here, place in enumerate(places):
-        for there in range(here):
-            if places[there] <= place and length[there] + 1 >= length[here]:
-                length[here], before[here] = length[there] + 1, there
+    length, before = [1] * len(positions), [-1] * len(positions)
+    for index, position in enumerate(positions):
+        for earlier in range(index):
+            if positions[earlier] <= position and length[earlier] + 1 >= length[index]:
+                length[index], before[index] = length[earlier] + 1, earlier
     chosen: set[int] = set()
-    here = max(range(len(places)), key=lambda number: (length[number], number), default=-1)
-    while here >= 0:
-        chosen.add(here)
-        here = before[here]
+    index = max(range(len(positions)), key=lambda number: (length[number], number), default=-1)
+    while index >= 0:
+        chosen.add(index)
+        index = before[index]
     return chosen
 
 

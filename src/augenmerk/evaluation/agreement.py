@@ -28,7 +28,6 @@ from augenmerk.translation.alignment import (
     argmax_links,
     best_offset,
     compare_links,
-    format_pharaoh,
     intersect_links,
     parse_pharaoh,
     shift_links,
@@ -187,7 +186,9 @@ class Agreement:
             proposed = {at: list(map(intersect_links, ours, theirs[at])) for at, ours in proposed.items()}
         progress("reading references", 1, 1)
         scores = {at: compare_links(zip(links, gold, strict=True)) for at, links in proposed.items()}
-        write_lines(folder / f"{split}.attention.align", map(format_pharaoh, proposed[0]))
+        write_lines(
+            folder / f"{split}.attention.align", [GoldLinks.of(links).pharaoh for links in proposed[0]]
+        )
         write_lines(folder / f"{split}.{against}.align", [links.pharaoh for links in gold])
         row: dict[str, Any] = {"against": against, "sentences": len(pairs), **chosen}
         if learnt_from is not None:

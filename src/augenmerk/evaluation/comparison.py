@@ -135,13 +135,9 @@ def compare_with_file(
     with ours.translator:
         evaluations = ours.evaluate(pairs, beams)
     label = {"hypotheses": str(file.resolve())}
-    their_row: dict[str, Any] = {
-        "split": split,
-        **label,
-        **({"data": ours.row_labels["data"]} if "data" in ours.row_labels else {}),
-        **score_texts(lines, evaluations[0].references, ours.metrics),
-        "sentences": len(lines),
-    }
+    data = {"data": ours.row_labels["data"]} if "data" in ours.row_labels else {}
+    scores = score_texts(lines, evaluations[0].references, ours.metrics)
+    their_row: dict[str, Any] = {"split": split, **label, **data, **scores, "sentences": len(lines)}
     save_row(ours.run, their_row, lines, [])
     return [*(_add_tests(ours, our, lines, str(file), label) for our in evaluations), their_row]
 

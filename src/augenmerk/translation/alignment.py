@@ -93,12 +93,8 @@ class GoldLinks:
 
     @property
     def pharaoh(self) -> str:
+        """The links as text, such as `0-0 1?2`."""
         return " ".join(f"{i}{'-' if (i, j) in self.sure else '?'}{j}" for i, j in sorted(self.possible))
-
-
-def format_pharaoh(links: Iterable[tuple[int, int]]) -> str:
-    """Returns links as text, such as `0-0 1-2`."""
-    return " ".join(f"{i}-{j}" for i, j in links)
 
 
 def parse_pharaoh(line: str) -> GoldLinks:
@@ -148,14 +144,11 @@ class AlignmentScore:
 
 def compare_links(pairs: Iterable[tuple[Links, GoldLinks]]) -> AlignmentScore:
     """Returns the counts over sentences, each given as (proposed, gold) links."""
-    proposed = sure = both_sure = both_possible = 0
+    total = np.zeros(4, dtype=np.int64)
     for ours, gold in pairs:
         links = set(ours)
-        proposed += len(links)
-        sure += len(gold.sure)
-        both_sure += len(links & gold.sure)
-        both_possible += len(links & gold.possible)
-    return AlignmentScore(proposed, sure, both_sure, both_possible)
+        total += [len(links), len(gold.sure), len(links & gold.sure), len(links & gold.possible)]
+    return AlignmentScore(*total.tolist())
 
 
 def best_offset(by_offset: dict[int, AlignmentScore]) -> int:
