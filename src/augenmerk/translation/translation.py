@@ -152,20 +152,10 @@ class Translation:
         """
         if not self.heads:
             return []
-        layers = self.attentions["cross"].shape[0]
-        check_number("layer", layer, layers)
-        if part == "cross":
-            return [one for one in self.heads if layer is None or layer == (one.layer or 1)]
-        if part not in self.attentions:
+        check_number("layer", layer, self.heads[-1].layer or 1)
+        if part not in self._parts:
             raise AugenmerkError("This model has no self-attention: it is a GRU, and not a Transformer.")
-        return [
-            HeadAttention(over_words, over_tokens, head, number, part)
-            for number, (words, tokens) in enumerate(
-                zip(self.attentions[part], self.self_attention[part], strict=True), 1
-            )
-            if layer is None or layer == number
-            for head, (over_words, over_tokens) in enumerate(zip(words, tokens, strict=True), 1)
-        ]
+        return [one for one in self._parts[part] if layer in (None, one.layer or 1)]
 
     @cached_property
     def attentions(self) -> dict[str, Weights]:
@@ -179,23 +169,30 @@ class Translation:
 
         A GRU has "cross" only, with one layer.
         """
-        if not self.heads:
-            return {}
-        layers = self.heads[-1].layer or 1
-        heads = len(self.heads) // layers
-        cross = np.stack([one.attention for one in self.heads])
-        found = {"cross": cross.reshape(layers, heads, *cross.shape[1:])}
-        if self.self_attention:
-            source = self._source.word_of
-            before = [0]  # the word of each token that the decoder has read; the first is <s>
-            for word in self._target.word_of[:-1]:
-                before.append(before[-1] if word is None else word + 1)
-            sides = {"encoder": (source, source), "decoder": (self._target.word_of, before)}
-            for name, (rows, columns) in sides.items():
-                tokens = self.self_attention[name]  # (L, N, tokens, tokens); N may not be that of "cross"
-                maps = [over_words(one, rows, columns) for layer in tokens for one in layer]
-                found[name] = np.stack(maps).reshape(*tokens.shape[:2], *maps[0].shape)
+        found = {}
+        for part, heads in self._parts.items():
+            layers, weights = heads[-1].layer or 1, np.stack([one.attention for one in heads])
+            found[part] = weights.reshape(layers, len(heads) // layers, *weights.shape[1:])
         return found
+
+    @cached_property
+    def _parts(self) -> dict[str, Sequence[HeadAttention]]:
+        """All heads by part; those of one part may be more than those of another."""
+        if not self.self_attention:
+            return {"cross": self.heads} if self.heads else {}
+        before = [0]  # the word of each token that the decoder has read; the first is <s>
+        for word in self._target.word_of[:-1]:
+            before.append(before[-1] if word is None else word + 1)
+        source = self._source.word_of
+        sides: dict[Part, Any] = {"encoder": (source, source), "decoder": (self._target.word_of, before)}
+        return {"cross": self.heads} | {
+            part: [
+                HeadAttention(over_words(one, *words), one, head, layer, part)
+                for layer, of_layer in enumerate(self.self_attention[part], 1)
+                for head, one in enumerate(of_layer, 1)
+            ]
+            for part, words in sides.items()
+        }
 
     def _over_words(self, weights: Weights) -> Weights:
         return over_words(weights, self._target.word_of, self._source.word_of)
