@@ -363,7 +363,7 @@ def test_patterns_of_a_layer_a_head_and_all_heads(run: RunDirectory, gru: RunDir
             chosen = {"mean": None, "layer": average_heads(heads), "head": heads[2]}[kind]
             measures = compute_measures(WordAttention.from_translation(one, chosen))
             assert sentence["measures"]["sharpness"] == pytest.approx(measures.sharpness, abs=1e-4)
-    assert "give a layer, 1 to 2 (--layer)" in fails_with_a_sentence(*asked, "--head", 1)
+    assert "Give a layer, 1 to 2 (--layer)" in fails_with_a_sentence(*asked, "--head", 1)
     assert "no layer 3" in fails_with_a_sentence(*asked, "--layer", 3)
     assert "no head 4" in fails_with_a_sentence(*asked, "--layer", 1, "--head", 4)
     assert "no layer 2" in fails_with_a_sentence("patterns", gru.path, "--layer", 2)
