@@ -90,7 +90,7 @@ def serving(run: Path) -> Iterator[httpx.Client]:
     """Serves a run on a free port, with its model loaded, and yields a client."""
     listening = open_socket("127.0.0.1", 0)
     ready = threading.Event()
-    server = make_server(Service.of(ModelRegistry([run])), on_ready=ready.set)
+    server = make_server(Service(ModelRegistry([run])), on_ready=ready.set)
     thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listening])))
     thread.start()
     ready.wait()

@@ -103,7 +103,7 @@ def serving(
 ) -> Iterator[Serving]:
     """Serves models with some limits changed."""
     access = Access(hosts=hosts, origins=origins, keys=keys)
-    service = Service.of(registry, Limits(**limits), access, threads=threads)
+    service = Service(registry, Limits(**limits), access, threads=threads)
     server = make_server(service, pages=pages)
     listening = open_socket("127.0.0.1", 0)
     loops: list[asyncio.AbstractEventLoop] = []

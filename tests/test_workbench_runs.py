@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pydantic import ValidationError
 
 from augenmerk.base.config import PRESETS, load_config
-from augenmerk.base.errors import AugenmerkError
 from augenmerk.run.directory import RunDirectory
 from augenmerk.serve import registry as folders
 from augenmerk.serve.limits import ServiceError
@@ -246,8 +246,8 @@ def test_a_run_that_was_removed_is_not_found(place: Place, monkeypatch: pytest.M
 def test_what_is_checked_is_what_is_trained(tmp_path: Path) -> None:
     start = StartRequest(run="new", preset="quick", settings=["data.bitext=bilderbuch", "train.lr=0.25"])
     assert check_start(tmp_path, start).train.lr == 0.25
-    with pytest.raises(AugenmerkError, match="characters"):
-        check_start(tmp_path, StartRequest(run="new", preset="quick", settings=[f"train.lr={'1' * 2000}"]))
+    with pytest.raises(ValidationError, match="characters"):
+        StartRequest(run="new", preset="quick", settings=[f"train.lr={'1' * 2000}"])
 
 
 # -- the page -----------------------------------------------------------------------------------------------

@@ -103,7 +103,7 @@ def serve(
     limits = fit_connections(wanted)
     # A GPU computes one batch after another; cores compute as many as there are of them.
     computing = None if chosen == CPU else 1
-    service = Service.of(registry, limits, access, threads=computing, keys_file=reach.keys)
+    service = Service(registry, limits, access, threads=computing, keys_file=reach.keys)
     listening = open_socket(reach.host, reach.port)
     # An address for a browser on this machine.
     name = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(reach.host, reach.host)

@@ -31,8 +31,6 @@ MIN_SHARED_TEXTS = 16
 """Fewest texts that are divided among threads: the steps of a batch follow one another in any case."""
 CLOSE_SECONDS = 10.0
 """Shutdown timeout of each thread."""
-RATE_MEMORY = 0.9
-"""Weight of the previous estimate of the speed when a batch was computed."""
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
@@ -78,6 +76,10 @@ class Metrics:
             self.batch_sizes.add(texts)
             self.characters += characters
             self.compute_seconds += seconds
+
+    @property
+    def seconds_per_text(self) -> float:
+        return self.compute_seconds / max(1.0, self.batch_sizes.sum)
 
     def to_text(self, *, queued: int, resident: int) -> str:
         """Returns all counts in the text format of Prometheus, with two numbers of this moment."""
@@ -153,7 +155,6 @@ class Batcher:
         self._gathering = False
         self._arrived = 0
         self._closing = False
-        self._seconds_per_item = 0.0
         self._loop: asyncio.AbstractEventLoop
 
     def start(self) -> None:
@@ -233,7 +234,7 @@ class Batcher:
                 raise Overloaded(
                     f"{self.queued:,} texts are waiting already; the limit is {self.limits.queue:,}: "
                     f"try again later.",
-                    self.queued * self._seconds_per_item / self._count,
+                    self.queued * self.metrics.seconds_per_text / self._count,
                 )
             self.queued += len(job.items)
             self._waiting.append(job)
@@ -294,8 +295,6 @@ class Batcher:
             return
         items = [job.items[index] for job, indices in batch for index in indices]
         self.metrics.count_batch(len(items), sum(map(_count_characters, items)), seconds)
-        memory = RATE_MEMORY if self._seconds_per_item else 0.0
-        self._seconds_per_item = memory * self._seconds_per_item + (1 - memory) * seconds / len(items)
 
     def _take(self) -> _Batch | None:
         """Waits for work and returns what is computed next; None at the end."""

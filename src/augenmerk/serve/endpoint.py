@@ -4,7 +4,7 @@ import asyncio
 import inspect
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -26,36 +26,28 @@ ERRORS_OF_WORK = (400, 401, 403, 404, 408, 413, 429, 503, 504)
 """Statuses of endpoints that read a body and compute."""
 
 
-@dataclass
 class Service:
     """Everything a route needs; it finds it in `request.app.state.service`."""
 
-    registry: ModelRegistry
-    batcher: Batcher
-    limits: Limits
-    metrics: Metrics
-    access: Access
-    keys_file: Path | None = None
-    """The file of API keys, which is read again after SIGHUP."""
-    draining: bool = False
-    """Whether the server ends, and takes no further requests."""
-    closing: list[Callable[[], None]] = field(default_factory=list)
-    """Functions to call when the server ends."""
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         registry: ModelRegistry,
         limits: Limits | None = None,
         access: Access | None = None,
         *,
         threads: int | None = None,
         keys_file: Path | None = None,
-    ) -> Self:
-        """Makes a service; it computes with as many threads as there are cores, unless told."""
-        limits, metrics = limits or Limits(), Metrics()
-        batcher = Batcher(registry, limits, metrics, threads)
-        return cls(registry, batcher, limits, metrics, access or Access(), keys_file)
+    ) -> None:
+        """Computes with as many threads as there are cores, unless `threads` is given."""
+        self.registry, self.limits, self.access = registry, limits or Limits(), access or Access()
+        self.keys_file = keys_file
+        """The file of API keys, which is read again after SIGHUP."""
+        self.metrics = Metrics()
+        self.batcher = Batcher(registry, self.limits, self.metrics, threads)
+        self.draining = False
+        """Whether the server ends, and takes no further requests."""
+        self.closing: list[Callable[[], None]] = []
+        """Functions to call when the server ends."""
 
 
 class RequestBody(BaseModel):

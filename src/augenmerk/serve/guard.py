@@ -163,11 +163,13 @@ def find_key(headers: Headers) -> str | None:
 
 def _read_host(host: str) -> str:
     """Returns the name or address in a Host header, without the port; empty if it is neither."""
-    try:
-        parts = urlsplit(f"//{host}")
-        return parts.hostname or "" if parts.netloc == host and "@" not in host else ""
-    except ValueError:  # an address that is none
-        return ""
+    if host.startswith("["):
+        name, bracket, port = host[1:].partition("]")
+        is_valid = bracket == "]" and port[:1] in ("", ":") and _read_address(name) is not None
+    else:
+        name, _, port = host.partition(":")
+        is_valid = port == "" or port.isdecimal()
+    return name.lower() if is_valid else ""
 
 
 def _read_address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

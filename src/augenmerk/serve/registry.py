@@ -7,8 +7,9 @@ import os
 import threading
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -36,16 +37,16 @@ def to_names(names: str | Sequence[str]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
-def is_run(_folder: Path, files: frozenset[str]) -> bool:
-    """Returns whether a folder is that of a run, trained or not."""
+def is_run(files: Collection[str]) -> bool:
+    """Returns whether a folder with these files is that of a run, trained or not."""
     return "config.toml" in files and any(name.startswith("tokenizer") for name in files)
 
 
 class FolderSearch:
     """The folders of a kind below a folder, each known by its path relative to it."""
 
-    def __init__(self, folder: Path, is_wanted: Callable[[Path, frozenset[str]], bool]) -> None:
-        """`is_wanted` decides by a folder and the names of its files; nothing below those is searched."""
+    def __init__(self, folder: Path, is_wanted: Callable[[Collection[str]], bool]) -> None:
+        """`is_wanted` decides by the names of a folder's files; nothing below those is searched."""
         self._folder = folder
         self._is_wanted = is_wanted
         self._found: tuple[float, dict[str, Path]] = (float("-inf"), {})
@@ -60,23 +61,14 @@ class FolderSearch:
 
     def search(self) -> dict[str, Path]:
         """Returns the folders that are there now."""
-        found, waiting, searched = {}, [(self._folder, "", 0)], 0
-        while waiting and searched < MAX_FOLDERS:
-            folder, name, depth = waiting.pop()
-            searched += 1
-            try:
-                with os.scandir(folder) as scanned:
-                    entries = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in scanned]
-                wanted = self._is_wanted(folder, frozenset(each for each, is_dir in entries if not is_dir))
-            except OSError:  # it may not be read, or was removed just now
-                continue
-            if wanted:
-                found[name or WHOLE] = folder
-            elif depth < MAX_DEPTH:
-                folders = [each for each, is_dir in entries if is_dir and not each.startswith(".")]
-                waiting += [
-                    (folder / each, f"{name}/{each}" if name else each, depth + 1) for each in folders
-                ]
+        found = {}
+        for root, folders, files in islice(os.walk(self._folder), MAX_FOLDERS):
+            path = Path(root)
+            name = path.relative_to(self._folder).as_posix()
+            if is_wanted := self._is_wanted(files):
+                found[name] = path
+            is_deepest = name.count("/") + (name != WHOLE) >= MAX_DEPTH
+            folders[:] = [] if is_wanted or is_deepest else [each for each in folders if each[0] != "."]
         return dict(sorted(found.items()))
 
 
@@ -165,7 +157,7 @@ class ModelRegistry:
         """Drops runs of the folder that were trained since they were loaded."""
         paths = self.found()
         for name in set(names) & paths.keys() - self._named.keys():
-            written = _read_time(paths[name])  # 0 if it was removed just now: it can still be asked
+            written = read_time(paths[name] / MODEL)  # 0 if it was removed just now: it can still be asked
             if 0 < written != self._written.get(name, written):
                 self._drop(name)
 
@@ -216,7 +208,7 @@ class ModelRegistry:
         """Loads runs, as an ensemble if there are several; errors name no paths."""
         paths = [self.path(name) for name in names]
         if len(names) == 1 and names[0] not in self._named:  # before it is read: what comes later is noticed
-            self._written[names[0]] = _read_time(paths[0])
+            self._written[names[0]] = read_time(paths[0] / MODEL)
         with self._hiding_paths(names):
             return self._open(paths)
 
@@ -242,10 +234,10 @@ def hide_path(error: AugenmerkError, name: str, path: Path) -> str:
     return str(error).replace(str(path), f"'{name}'")
 
 
-def _read_time(path: Path) -> int:
-    """Returns when the weights of a run were written, in nanoseconds, or 0 if there are none."""
+def read_time(path: Path) -> int:
+    """Returns when a file was written, in nanoseconds, or 0 if there is none."""
     try:
-        return (path / MODEL).stat().st_mtime_ns
+        return path.stat().st_mtime_ns
     except OSError:
         return 0
 

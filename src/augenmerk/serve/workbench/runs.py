@@ -19,7 +19,7 @@ from augenmerk.run.records import describe_run
 from augenmerk.serve.endpoint import Endpoint, RequestBody, Service
 from augenmerk.serve.guard import is_local
 from augenmerk.serve.limits import ServiceError
-from augenmerk.serve.registry import FolderSearch, hide_path
+from augenmerk.serve.registry import FolderSearch, hide_path, read_time
 from augenmerk.serve.workbench import render_page
 from augenmerk.serve.workbench.trainings import (
     ResumeRequest,
@@ -154,21 +154,13 @@ class RunList:
 def _summarise(name: str, path: Path) -> dict[str, Any]:
     """Returns what the list shows of a run, with what its files do not tell."""
     files = ("config.toml", "metrics.jsonl", "result.json", "scores.json", "state.safetensors")
-    times = tuple(_modification_time(path / each) for each in files)
+    times = tuple(read_time(path / each) for each in files)
     summary = {**_summarise_files(name, path, times), "modified": max(times) / 1e9}
     if "error" not in summary:
         is_finished = times[files.index("result.json")] > 0
         in_training = RunDirectory.is_in_training(path)
         summary["state"] = "training" if in_training else "finished" if is_finished else "stopped"
     return summary
-
-
-def _modification_time(path: Path) -> int:
-    """Returns when a file was written, in nanoseconds, or 0 if there is none."""
-    try:
-        return path.stat().st_mtime_ns
-    except OSError:
-        return 0
 
 
 def _read_metrics(path: Path) -> list[dict[str, Any]]:

@@ -113,7 +113,7 @@ class Studies:
     """The studies below a folder, each known by its path relative to it. Several threads may use it."""
 
     def __init__(self, folder: Path) -> None:
-        self._search = FolderSearch(folder, lambda path, files: _is_study(path) or is_run(path, files))
+        self._search = FolderSearch(folder, lambda files: RESULT in files or PLAN in files or is_run(files))
         self._lock = threading.Lock()
         """Is held while a result is read, so that others who ask meanwhile wait for the same one."""
         self._partial: dict[str, tuple[object, StudyResult]] = {}
@@ -123,7 +123,8 @@ class Studies:
 
     def find(self) -> dict[str, Path]:
         """Returns the directories of studies by name."""
-        return {name: path for name, path in self._search.find().items() if _is_study(path)}
+        found = self._search.find().items()
+        return {name: path for name, path in found if any((path / each).is_file() for each in (RESULT, PLAN))}
 
     def folder(self, name: str) -> Path:
         """Returns the directory of a study; raises ServiceError if there is none."""
@@ -163,10 +164,6 @@ class Studies:
 @lru_cache(maxsize=MAX_KEPT)
 def _load(path: Path, _time: int, _size: int) -> StudyResult:
     return StudyResult.load(path)
-
-
-def _is_study(folder: Path) -> bool:
-    return any((folder / name).is_file() for name in (RESULT, PLAN))
 
 
 def _has_newer_runs(folder: Path) -> bool:

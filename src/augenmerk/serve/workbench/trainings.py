@@ -13,7 +13,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Annotated, Any
 
 from pydantic import Field
 
@@ -39,7 +39,7 @@ class StartRequest(RequestBody):
 
     run: str = Field(min_length=1, max_length=MAX_NAME, description="The name of the new run.")
     preset: str
-    settings: list[str] = Field(default=[], max_length=MAX_SETTINGS)
+    settings: list[Annotated[str, Field(max_length=MAX_SETTING)]] = Field(default=[], max_length=MAX_SETTINGS)
     keep: bool = Field(default=False, description="Whether it continues when the server ends.")
 
 
@@ -101,8 +101,6 @@ def check_start(folder: Path, start: StartRequest) -> RunConfig:
         raise AugenmerkError(
             f"There is no preset called '{shorten(start.preset)}': there are {', '.join(PRESETS)}."
         )
-    if any(len(setting) > MAX_SETTING for setting in start.settings):
-        raise AugenmerkError(f"A setting has more than {MAX_SETTING:,} characters.")
     config = load_config(start.preset, start.settings)
     if config.data.bitext not in DATASETS:
         raise AugenmerkError(

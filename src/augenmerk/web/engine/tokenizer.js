@@ -1,7 +1,7 @@
 /**
  * Sentences to ids and back, whole words or subwords by byte-pair encoding: a mirror of `augenmerk/text/tokenizer.py`.
  *
- * Vocabulary, merges and what there is to know about characters come from Python (`tokenizer_tables.py`), so
+ * Vocabulary, merges and what there is to know about characters come from Python (`bundle.py`), so
  * that every text has the same ids here and there.
  */
 

@@ -7,7 +7,7 @@
  * read code points, not the 16-bit units of a string, and Python's own tables say of what kind each is.
  */
 
-// The bits of the properties of a character, in the order of `tokenizer_tables.py`.
+// The bits of the properties of a character, in the order of `bundle.py`.
 const WORD = 1;
 const SPACE = 2;
 const DIGIT = 4;
