@@ -20,7 +20,7 @@ from augenmerk.model.gru import GRUTranslator
 from augenmerk.text.tokenizer import TokenizerPair
 from augenmerk.theory.attention import attention_weights
 from augenmerk.theory.copying import reach
-from augenmerk.theory.drawing_step import MAX_TOKENS, draw_step
+from augenmerk.theory.drawing_noise import MAX_TOKENS, draw_step
 from augenmerk.theory.from_run import examine_step
 from augenmerk.theory.results import Setup
 from augenmerk.training.loop import train

@@ -262,7 +262,7 @@ def from_run(
         found.target[step - 1],
     )
     if out is not None:
-        from augenmerk.theory.drawing_step import draw_step
+        from augenmerk.theory.drawing_noise import draw_step
 
         _save(out, lambda theme: draw_step(report, found.source, produced, theme), style)
     document = {

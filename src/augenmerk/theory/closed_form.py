@@ -195,35 +195,6 @@ def head_per_value_weight(
     return Moments(mean_together, math.sqrt(variance), float(fourth * (parts**2).sum() + crossed))
 
 
-def output_moments(
-    values: Array, strengths: Array, betas: tuple[float, float], origin: Origin = "means"
-) -> tuple[Array, Array]:
-    """Returns the mean (dv) and the covariance (dv, dv) of the mean output of heads, for values (m, dv).
-
-    The query of each head lies in the plane of mu_a and mu_b: `strengths` (heads, 2) has its s_a and s_b, so
-    that the logits are s_a lambda_a and s_b lambda_b, or with the squares of the lambdas for queries from the
-    keys, and 0 for all others. `betas` are the variances of lambda_a and lambda_b.
-    """
-    lambdas, weights = [], []
-    for beta, steepest in zip(betas, np.abs(strengths).max(axis=0), strict=True):
-        logits, slope = _logits_of_noise(1.0, beta, origin)
-        x, w = _nodes(max(1.0, steepest * slope * math.sqrt(beta))) if beta else (np.zeros(1), np.ones(1))
-        lambdas.append(logits(x * math.sqrt(beta)))  # or their squares
-        weights.append(w)
-    outputs = np.zeros((len(lambdas[0]), len(lambdas[1]), values.shape[1]))
-    for s_a, s_b in strengths:
-        logits_of_two = np.broadcast_arrays(s_a * lambdas[0][:, None], s_b * lambdas[1])
-        z = np.stack([*logits_of_two, np.zeros(logits_of_two[0].shape)], axis=-1)
-        exponentials = np.exp(z - z.max(axis=-1, keepdims=True)) * [1, 1, len(values) - 2]
-        beside = values[2:].mean(axis=0) if len(values) > 2 else np.zeros(values.shape[1])
-        shares = exponentials / exponentials.sum(axis=-1, keepdims=True)
-        outputs += shares @ np.stack([values[0], values[1], beside]) / len(strengths)
-    density = np.outer(*weights)[..., None]
-    mean = (density * outputs).sum(axis=(0, 1))
-    apart = (outputs - mean).reshape(-1, values.shape[1])
-    return mean, np.asarray((apart * density.reshape(-1, 1)).T @ apart)
-
-
 def head_breaks(keys: int, strength: float, beta: float, eps: float, origin: Origin = "means") -> float:
     """Returns P(a head leaves more than eps elsewhere) = P(lambda, or lambda^2, < ln((m-1)(1-eps)/eps) / s).
 
@@ -240,10 +211,3 @@ def head_breaks(keys: int, strength: float, beta: float, eps: float, origin: Ori
         return float(ndtr((least - 1) / deviation))
     root = math.sqrt(max(0.0, least))
     return float(ndtr((root - 1) / deviation) - ndtr((-root - 1) / deviation))
-
-
-def any_head_breaks(
-    keys: int, strength: float, beta: float, eps: float, heads: int = 2, origin: Origin = "means"
-) -> float:
-    """Returns P(at least one of n heads leaves more than eps elsewhere)."""
-    return 1 - (1 - head_breaks(keys, strength, beta, eps, origin)) ** heads

@@ -19,7 +19,7 @@ from scipy.optimize import linprog, nnls
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.theory.attention import Array, attend, attention_weights, diameter, orthonormal
-from augenmerk.theory.results import Measurement, Result, Setup, at_most, plane_values, radius
+from augenmerk.theory.results import Measurement, Result, Setup, plane_values, radius
 
 TOLERANCE = 1e-7
 """Margins below this part of the extent of the keys count as 0: the linear programme is no more exact."""
@@ -60,16 +60,15 @@ class Reach:
 
 def reach(keys: Array, subset: Sequence[int]) -> Reach:
     """Finds the best query that averages a subset, given by position, of the keys (m, d)."""
-    keys = np.asarray(keys, np.float64)
-    inside = tuple(subset)
-    if not inside or len(set(inside)) < len(inside) or not all(0 <= i < len(keys) for i in inside):
+    keys, inside = np.asarray(keys, np.float64), tuple(subset)
+    if not inside or len(set(inside)) < len(inside) or not set(inside) <= set(range(len(keys))):
         raise AugenmerkError(
             f"A subset is one or more different positions from 0 to {len(keys) - 1}, not {list(inside)}."
         )
     if not np.all(np.isfinite(keys)):
         wrong = int(np.argmin(np.isfinite(keys).all(axis=1)))
         raise AugenmerkError(f"Key {wrong} has an entry that is not a finite number.")
-    keys, extent = _of_extent_one(keys)
+    keys, extent = _normalise(keys)
     others = [i for i in range(len(keys)) if i not in inside]
     if not others:  # the query 0 averages all values
         even = np.full(len(keys), 1 / len(keys))
@@ -78,7 +77,8 @@ def reach(keys: Array, subset: Sequence[int]) -> Reach:
     ties = keys[list(inside[1:])] - keys[inside[0]]
     size = max(float(np.linalg.norm(apart, axis=1).max()), float(np.linalg.norm(ties, axis=1).max(initial=0)))
     # A query that ties the subset is orthogonal to its differences, so components along them do not count.
-    along = _directions(ties, size)
+    _, lengths, rows = np.linalg.svd(ties, full_matrices=False)
+    along = rows[lengths > 1e-12 * size]
     free = apart - apart @ along.T @ along
     # Not divided by its own size: a subset whose ties leave nothing over has no margin but rounding.
     nearest = _nearest_in_hull(free / size) if size else np.full(len(others), 1 / len(others))
@@ -92,7 +92,7 @@ def reach(keys: Array, subset: Sequence[int]) -> Reach:
     return Reach(inside, query, float((apart @ query).min()) * extent, hull, affine)
 
 
-def _of_extent_one(keys: Array) -> tuple[Array, float]:
+def _normalise(keys: Array) -> tuple[Array, float]:
     """Moves the keys to the origin and scales them to extent 1, and returns them with their former extent.
 
     Which queries exist depends on neither, and no square overflows or vanishes.
@@ -103,28 +103,15 @@ def _of_extent_one(keys: Array) -> tuple[Array, float]:
     return moved / extent, extent * largest
 
 
-def _directions(vectors: Array, size: float) -> Array:
-    """Returns orthonormal rows that span the vectors."""
-    if not len(vectors):
-        return vectors
-    _, lengths, rows = np.linalg.svd(vectors, full_matrices=False)
-    return np.asarray(rows[lengths > 1e-12 * size])
-
-
 def _best_box_margin(apart: Array) -> float:
     """Solves the linear programme: the largest t with q . apart_i >= t for all i and every |q_j| <= 1."""
     # In coordinates of the span, which has no more dimensions than there are keys.
     left, lengths, _ = np.linalg.svd(apart, full_matrices=False)
-    seen = left * lengths
-    count, rank = seen.shape
+    count, rank = left.shape
+    limits = np.hstack([-left * lengths, np.ones((count, 1))])
+    bounds = [(-1, 1)] * rank + [(None, None)]
     for method in ("highs", "highs-ipm"):  # among hundreds of nearly equal keys, simplex finds nothing
-        answer = linprog(
-            c=[*[0.0] * rank, -1.0],
-            A_ub=np.hstack([-seen, np.ones((count, 1))]),
-            b_ub=np.zeros(count),
-            bounds=[(-1, 1)] * rank + [(None, None)],
-            method=method,
-        )
+        answer = linprog([*[0.0] * rank, -1.0], limits, np.zeros(count), bounds=bounds, method=method)
         if answer.fun is not None:
             return -float(answer.fun)
     raise AugenmerkError(f"{count + 1} keys are too nearly equal to say which values could be copied.")
@@ -182,15 +169,17 @@ def tied_weight(keys: int, subset: int, strength: float) -> float:
     return 1 / (subset + (keys - subset) * math.exp(-strength))
 
 
+def _reach_seconds(keys: int, dim: int) -> float:
+    """Returns about what `reach` takes, a linear program and a least-squares problem over all keys."""
+    return 3e-3 + 2e-6 * keys * dim
+
+
 def run_copying(setup: Setup) -> Result:
     """Runs 1.1 on sets of random keys; the first set is shown."""
-    # For each key, a linear program and a least-squares problem over all keys (measured).
-    seconds = setup.keys * (3e-3 + 2e-6 * setup.keys * setup.dim)
-    setup.check(least=(2, 1, 1), most=(200, 200, 1000), most_numbers=100_000, sample_seconds=seconds)
     keys, dim, c, eps, scale = setup.keys, setup.dim, setup.c, setup.eps, setup.scale
+    setup.check(least=(2, 1, 1), sample_seconds=keys * _reach_seconds(keys, dim))
     values, rng = plane_values(keys), np.random.default_rng(setup.seed)
     sets, copied, highest, errors, bounds = [], [], [], [], []
-    shown: tuple[int, float, Array, Array, float] | None = None
     for _ in range(setup.samples):
         points = rng.standard_normal((keys, dim))
         reaches = tuple(reach(points, [j]) for j in range(keys))
@@ -202,22 +191,22 @@ def run_copying(setup: Setup) -> Result:
             size = strength_needed(keys, 1, eps) / (scale * found.margin) if c is None else c
             weights, output = attend(size * found.query, points, values, scale)
             leak = leak_bound(keys, 1, size * scale * found.margin)
-            shown = shown or (j, size, weights, output, 1 - leak)
-            copied.append(float(weights[j] / (1 - leak)))
+            copied.append((float(weights[j] / (1 - leak)), j, size, weights, output, 1 - leak))
             errors.append(float(np.linalg.norm(output - values[j])))
             bounds.append(leak * radius(values, values[j]))
     points, reaches = sets[0]
-    assert shown is not None  # some key is a corner of the hull
-    j, size, weights, output, floor = shown
-    worst = int(np.argmax(errors))
+    _, j, size, weights, output, floor = copied[0]  # some key is a corner of the hull
+    worst, least = int(np.argmax(errors)), min(each[0] for each in copied)
     return Result(
         construction="q = c q_j, q_j the unit vector from the nearest point of that hull to k_j; for "
         f"k_{j + 1}: margin {reaches[j].margin:.3f}, c = {size:.1f}",
         measures=(
-            Measurement(f"weight on k_{j + 1}", float(weights[j]), floor, relation="at least"),
-            Measurement("any reachable key: least weight / its bound", min(copied), 1.0, relation="at least"),
-            at_most("any hidden key: most weight / its ceiling", max(highest, default=0.0), 1.0),
-            at_most("largest error of an output", errors[worst], bounds[worst]),
+            Measurement(f"weight on k_{j + 1}", float(weights[j]), floor, "at least"),
+            Measurement("any reachable key: least weight / its bound", least, 1.0, "at least"),
+            Measurement(
+                "any hidden key: most weight / its ceiling", max(highest, default=0.0), 1.0, "at most"
+            ),
+            Measurement("largest error of an output", errors[worst], bounds[worst], "at most"),
         ),
         weights=weights,
         output=output,
@@ -253,8 +242,9 @@ def _highest_weight(keys: Array, j: int, rng: np.random.Generator, scale: float)
 
 def run_averaging(setup: Setup) -> Result:
     """Runs 1.2 on orthonormal keys, and on the first two of sets of random keys."""
-    setup.check(least=(3, setup.keys, 1), most=(500, 4096, 6000), most_numbers=5_000_000)
     keys, dim, eps, scale = setup.keys, setup.dim, setup.eps, setup.scale
+    sample_seconds = _reach_seconds(keys, MAX_RANDOM_DIM)
+    setup.check((3, keys, 1), sample_seconds, start_seconds=_reach_seconds(keys, dim) + 2e-8 * keys**3)
     values, rng = plane_values(keys), np.random.default_rng(setup.seed)
     points = orthonormal(keys, dim, rng)
     c = strength_needed(keys, 2, eps) / scale if setup.c is None else setup.c
@@ -272,12 +262,16 @@ def run_averaging(setup: Setup) -> Result:
         measures=(
             Measurement("alpha_a", float(weights[0]), exact),
             Measurement("alpha_b", float(weights[1]), exact),
-            at_most("weight elsewhere", elsewhere, leak_bound(keys, 2, s)),
-            at_most("error of the output", error, bound),
+            Measurement("weight elsewhere", elsewhere, leak_bound(keys, 2, s), "at most"),
+            Measurement("error of the output", error, bound, "at most"),
             Measurement("margin of the best unit query", best.margin, math.sqrt(1 / 2 + 1 / (keys - 2))),
-            at_most("random keys, an edge: |alpha_a - alpha_b|", max(ties, default=0.0), ROUNDING),
-            at_most("random keys, an edge: weight elsewhere", max(leaks, default=0.0), eps),
-            at_most("random keys, no edge: gap of the witness", max(gaps, default=0.0), ROUNDING),
+            Measurement(
+                "random keys, an edge: |alpha_a - alpha_b|", max(ties, default=0.0), ROUNDING, "at most"
+            ),
+            Measurement("random keys, an edge: weight elsewhere", max(leaks, default=0.0), eps, "at most"),
+            Measurement(
+                "random keys, no edge: gap of the witness", max(gaps, default=0.0), ROUNDING, "at most"
+            ),
         ),
         weights=weights,
         output=output,

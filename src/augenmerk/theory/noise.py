@@ -224,7 +224,7 @@ def run_several_heads(setup: Setup) -> Result:
     of_two = closed_form.weight_of_first(keys, s, beta)
     expected = closed_form.head_per_value_weight(keys, s, beta, heads)
     breaks, breaks_keys = (closed_form.head_breaks(keys, s, beta, EPS, o) for o in ("means", "keys"))
-    any_breaks = closed_form.any_head_breaks(keys, s, beta, EPS, heads)
+    any_breaks = 1 - (1 - breaks) ** heads
     negative = closed_form.head_breaks(2, math.inf, beta, 0.5)  # P(lambda <= 0)
     lost = 1 - closed_form.head_weight(keys, s, beta).mean
     bound = lost * float(np.mean([radius(values, v) for v in values[:heads]]))

@@ -33,32 +33,31 @@ class Measurement:
     name: str
     measured: float
     predicted: float
-    error: float = 0.0  # the standard error of the measured number, 0 if it does not come from samples
     relation: Relation = "equal"
+    error: float = 0.0  # the standard error of the measured number, 0 if it does not come from samples
+
+    @property
+    def excess(self) -> float:
+        """By how much the measured number misses the prediction, or passes the bound."""
+        difference = self.measured - self.predicted
+        return {"equal": abs(difference), "at most": difference, "at least": -difference}[self.relation]
+
+    @property
+    def rounding(self) -> float:
+        return 1e-9 * (1 + abs(self.predicted))
 
     @property
     def fits(self) -> bool:
-        return self._fits(STANDARD_ERRORS * self.error)
+        return self.excess <= STANDARD_ERRORS * self.error + self.rounding
 
     @property
     def only_within_its_error(self) -> bool:
         """Whether the bound is exceeded, but by no more than chance explains."""
-        return self.fits and self.relation != "equal" and not self._fits(0.0)
-
-    def _fits(self, tolerance: float) -> bool:
-        slack = tolerance + 1e-9 * (1 + abs(self.predicted))  # a little for rounding
-        excess = self.measured - self.predicted
-        return (excess <= slack or self.relation == "at least") and (
-            excess >= -slack or self.relation == "at most"
-        )
+        return self.fits and self.relation != "equal" and self.excess > self.rounding
 
     def as_dict(self) -> dict[str, Any]:
         numbers = {"measured": self.measured, "predicted": self.predicted, "standard_error": self.error}
         return {"name": self.name, **numbers, "relation": self.relation, "fits": self.fits}
-
-
-def at_most(name: str, measured: float, bound: float) -> Measurement:
-    return Measurement(name, measured, bound, relation="at most")
 
 
 def mean_of(
@@ -70,7 +69,7 @@ def mean_of(
     happened look more certain than they are.
     """
     error = max(float(samples.std(ddof=1)), deviation) / math.sqrt(len(samples))
-    return Measurement(name, float(samples.mean()), predicted, error, relation)
+    return Measurement(name, float(samples.mean()), predicted, relation, error)
 
 
 def deviation_of(name: str, samples: Array, predicted: "Moments") -> Measurement:
@@ -81,14 +80,14 @@ def deviation_of(name: str, samples: Array, predicted: "Moments") -> Measurement
     if variance >= MIN_DEVIATION**2:  # otherwise the error would be rounding divided by rounding
         spread = max(0.0, max(float((centred**4).mean()), predicted.fourth) - variance**2)
         error = math.sqrt(spread / (4 * variance * len(samples)))
-    return Measurement(name, float(samples.std()), predicted.deviation, error)
+    return Measurement(name, float(samples.std()), predicted.deviation, error=error)
 
 
 def rate_of(name: str, hits: NDArray[np.bool_], predicted: float) -> Measurement:
     """Returns how often something happened; the error is that of the predicted rate, and never quite 0."""
     count = len(hits)
     error = math.sqrt(predicted * (1 - predicted) / count + 1 / count**2)
-    return Measurement(name, float(hits.mean()), predicted, error)
+    return Measurement(name, float(hits.mean()), predicted, error=error)
 
 
 @dataclass(frozen=True)
@@ -137,7 +136,9 @@ class Grade:
     task: str
     verdict: Verdict
     why: str  # one or two sentences, with numbers
-    error: float  # the largest error: weight in the wrong place, or, for 1.6 and 1.7, distance in units of B
+    error: (
+        float  # the largest error: weight in the wrong position, or, for 1.6 and 1.7, distance in units of B
+    )
     missing_scale: bool  # whether the answer would hold if it were multiplied by a large number
     answers: tuple[str, ...]
     conditions: tuple[dict[str, Any], ...]
@@ -194,36 +195,21 @@ class Setup:
         """Returns the settings that all experiments have, and those that one has beside them."""
         return {"keys": self.keys, "dim": self.dim, "samples": self.samples, "seed": self.seed, **own}
 
-    def check(
-        self,
-        least: tuple[int, int, int],
-        most: tuple[int, int, int] = (1000, 4096, 1_000_000),
-        most_numbers: int = 300_000_000,
-        sample_seconds: float = 0.0,
-    ) -> None:
+    def check(self, least: tuple[int, int, int], sample_seconds: float, start_seconds: float = 0.0) -> None:
         """Raises AugenmerkError, naming the flag, for settings that an experiment cannot work with.
 
-        `least` and `most` are the limits for keys, dim and samples; `most_numbers` limits their product.
-        `sample_seconds` is about what a sample takes on one core; all of them may take `MAX_SECONDS`.
+        `least` are the smallest keys, dim and samples that it needs. On one core it takes about
+        `start_seconds`, and `sample_seconds` for each sample.
         """
         sizes = {"--keys": self.keys, "--dim": self.dim, "--samples": self.samples}
-        for (flag, value), lowest, highest in zip(sizes.items(), least, most, strict=True):
+        for (flag, value), lowest in zip(sizes.items(), least, strict=True):
             if value < lowest:
-                why = " (one direction for each)" if flag == "--dim" and lowest > 1 else ""
-                raise AugenmerkError(f"{flag} {value} is too small: this task needs {lowest} or more{why}.")
-            if value > highest:
-                raise AugenmerkError(f"{flag} {value} is too large: this task takes up to {highest:,}.")
-        if math.prod(sizes.values()) > most_numbers:
+                raise AugenmerkError(f"{flag} {value} is too small: this task needs {lowest} or more.")
+        most = max(0, int((MAX_SECONDS - start_seconds) / sample_seconds))
+        if self.samples > most:
             given = " ".join(f"{flag} {value}" for flag, value in sizes.items())
-            limit = f"keys times dim times samples may be up to {most_numbers:,} in this task"
-            raise AugenmerkError(f"{given} is too large: {limit}.")
-        if self.samples * sample_seconds > MAX_SECONDS:
-            most_samples = int(MAX_SECONDS / sample_seconds)
-            sizes_given = f"--keys {self.keys} --dim {self.dim}"
-            if most_samples < least[2]:
-                raise AugenmerkError(f"{sizes_given} is too large for this task: it would take too long.")
-            limit = f"with {sizes_given} this task takes up to {most_samples:,}"
-            raise AugenmerkError(f"--samples {self.samples} is too large: {limit}.")
+            instead = f"take up to {most:,} samples" if most >= least[2] else "take fewer keys or dimensions"
+            raise AugenmerkError(f"{given} would take over {MAX_SECONDS:g} seconds: {instead}.")
         if (c := self.c) is not None and not 0 < c <= MAX_SCALE:
             raise AugenmerkError(f"--scale {c:g} is impossible: choose one above 0, up to {MAX_SCALE:g}.")
         for flag, variance in (("--beta", self.beta), ("--alpha", self.alpha)):

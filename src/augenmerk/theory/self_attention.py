@@ -18,7 +18,7 @@ from scipy.optimize import linprog
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.theory.attention import Array, diameter, orthonormal, softmax
 from augenmerk.theory.copying import distance_from_hull
-from augenmerk.theory.results import Measurement, Result, Setup, at_most, radius
+from augenmerk.theory.results import Measurement, Result, Setup, radius
 
 PARTS = "abcd"
 INPUTS = np.array([[0, 1, 0, 1], [1, 0, 0, 0], [0, 1, 1, 0]], dtype=np.float64)
@@ -219,9 +219,14 @@ def run_without_projections(setup: Setup) -> Result:
         construction=_construction(B, setup),
         measures=(
             Measurement("weight of x_2 on itself", min(self_weights), 1 - leak),
-            at_most("distance of c_2 from u_a", errors[worst], bounds[worst]),
+            Measurement("distance of c_2 from u_a", errors[worst], bounds[worst], "at most"),
             Measurement("u_d or u_c added: weight on itself", min(added_weights), 1 - leak_added),
-            at_most("... distance of c_2 from x_2", max(added_errors), leak_added * (radius(x, x[1]) + B)),
+            Measurement(
+                "... distance of c_2 from x_2",
+                max(added_errors),
+                leak_added * (radius(x, x[1]) + B),
+                "at most",
+            ),
             Measurement("... least distance to u_b of any weights / B", min(distances), least),
         ),
         weights=weights[1],
@@ -278,8 +283,8 @@ def run_with_projections(setup: Setup) -> Result:
         measures=(
             Measurement("weight of x_1 on x_3", float(weights[0, 2]), 1 - leak),
             Measurement("weight of x_2 on x_1", float(weights[1, 0]), 1 - leak),
-            at_most("distance of c_1, c_2 from what is wanted", error[0], bound[0]),
-            at_most("... with the K, Q, V of the solver", error[1], bound[1]),
+            Measurement("distance of c_1, c_2 from what is wanted", error[0], bound[0], "at most"),
+            Measurement("... with the K, Q, V of the solver", error[1], bound[1], "at most"),
         ),
         weights=weights[1],
         output=outputs[1],
@@ -316,6 +321,6 @@ def _draw_parts(setup: Setup) -> tuple[float, list[Array]]:
     if not 0 < B <= 25:
         raise AugenmerkError(f"--length {B:g} is impossible: the length B of the parts is between 0 and 25.")
     seconds = 3.5e-4 + 4e-6 * setup.keys * setup.dim
-    setup.check(least=(3, setup.keys + 1, 1), most_numbers=1_000_000, sample_seconds=seconds)
+    setup.check(least=(3, setup.keys + 1, 1), sample_seconds=seconds)
     rngs = [np.random.default_rng([setup.seed, number]) for number in range(setup.samples)]
     return B, [B * orthonormal(setup.keys + 1, setup.dim, rng) for rng in rngs]
