@@ -57,23 +57,22 @@ def test_hints_come_one_by_one(task: str) -> None:
     hints = EXERCISES[task].hints
     assert len(hints) >= 2
     for count in range(1, len(hints) + 2):
-        result = in_process(task, *["--hint"] * count)
+        result = in_process(task, "--hint", str(count))
         assert result.exit_code == 0
         assert re.findall(r"^hint (\d)", result.stdout, flags=re.MULTILINE) == [
             str(number) for number in range(1, min(count, len(hints)) + 1)
         ]
         more = f"augenmerk theory {task} --hint {count + 1}\n"
         assert (more in result.stdout) is (count < len(hints))
-        assert in_process(task, "--hint", str(count)).stdout == result.stdout
         assert in_process(task, f"--hint={count}").stdout == result.stdout
+    assert in_process(task, "--hint").stdout == in_process(task, "--hint", "1").stdout
 
 
 def test_hints_of_another_kind_are_refused() -> None:
-    for arguments in (["--hint", "0"], ["--hint=0"], ["--hint=x"], ["--hint="]):
+    for arguments in (["--hint", "0"], ["--hint=0"], ["--hint=x"], ["--hint="], ["--hint", "x"]):
         refused = in_process("1.2", *arguments)
         assert refused.exit_code == 2
-        assert "how many hints is a number, such as 2" in " ".join(refused.output.split())
-    assert in_process("1.2", "--hint", "x").exit_code == 2
+        assert "Invalid value for '--hint'" in refused.output
 
 
 @pytest.mark.parametrize("task", EXERCISES)

@@ -132,16 +132,15 @@ def test_bystanders_share_nothing() -> None:
 def test_logits_have_the_variance_of_the_dimension(seed: int, keys: int, dim: int, plain: bool) -> None:
     rng = np.random.default_rng(seed)
     measured = saturation(keys, dim, 500, rng, 1.0 if plain else None)
-    assert measured.expected_logit_variance == pytest.approx(dim if plain else 1.0)
-    gap = abs(measured.logit_variance - measured.expected_logit_variance)
+    expected = dim if plain else 1.0
+    assert measured.scale**2 * dim == pytest.approx(expected)
+    gap = abs(measured.logit_variance - expected)
     # Few samples of a heavy-tailed variance: its error is itself uncertain.
-    assert gap <= 6 * max(measured.logit_variance_error, 0.02 * measured.expected_logit_variance)
+    assert gap <= 6 * max(measured.logit_variance_error, 0.02 * expected)
     entropies, gradients = expected_saturation(keys, dim, measured.scale, 4000, rng)
-    for value, error, samples in (
-        (measured.entropy, measured.entropy_error, entropies),
-        (measured.gradient, measured.gradient_error, gradients),
-    ):
-        assert abs(value - samples.mean()) <= 5 * math.hypot(error, samples.std() / math.sqrt(4000)) + 1e-3
+    for values, samples in ((measured.evenness, entropies), (measured.gradients, gradients)):
+        error = math.hypot(values.std() / math.sqrt(500), samples.std() / math.sqrt(4000))
+        assert abs(values.mean() - samples.mean()) <= 5 * error + 1e-3
 
 
 def test_without_the_scale_the_gradient_vanishes_with_the_dimension() -> None:

@@ -37,6 +37,39 @@ TASKS = ("play", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7")
 HOSTILE = "<img src=x onerror=\"document.title='pwned'\">"
 
 
+def output_moments(
+    values: Array, strengths: Array, betas: tuple[float, float], origin: closed_form.Origin = "means"
+) -> tuple[Array, Array]:
+    """Returns the mean (dv) and the covariance (dv, dv) of the mean output of heads, for values (m, dv).
+
+    The query of each head lies in the plane of mu_a and mu_b: `strengths` (heads, 2) has its s_a and s_b, so
+    that the logits are s_a lambda_a and s_b lambda_b, or with the squares of the lambdas for queries from the
+    keys, and 0 for all others. `betas` are the variances of lambda_a and lambda_b.
+    """
+    lambdas, weights = [], []
+    for beta, steepest in zip(betas, np.abs(strengths).max(axis=0), strict=True):
+        logits, slope = closed_form._logits_of_noise(1.0, beta, origin)
+        x, w = (
+            closed_form._nodes(max(1.0, steepest * slope * math.sqrt(beta)))
+            if beta
+            else (np.zeros(1), np.ones(1))
+        )
+        lambdas.append(logits(x * math.sqrt(beta)))  # or their squares
+        weights.append(w)
+    outputs = np.zeros((len(lambdas[0]), len(lambdas[1]), values.shape[1]))
+    for s_a, s_b in strengths:
+        logits_of_two = np.broadcast_arrays(s_a * lambdas[0][:, None], s_b * lambdas[1])
+        z = np.stack([*logits_of_two, np.zeros(logits_of_two[0].shape)], axis=-1)
+        exponentials = np.exp(z - z.max(axis=-1, keepdims=True)) * [1, 1, len(values) - 2]
+        beside = values[2:].mean(axis=0) if len(values) > 2 else np.zeros(values.shape[1])
+        shares = exponentials / exponentials.sum(axis=-1, keepdims=True)
+        outputs += shares @ np.stack([values[0], values[1], beside]) / len(strengths)
+    density = np.outer(*weights)[..., None]
+    mean = (density * outputs).sum(axis=(0, 1))
+    apart = (outputs - mean).reshape(-1, values.shape[1])
+    return mean, np.asarray((apart * density.reshape(-1, 1)).T @ apart)
+
+
 # -- numbers -----------------------------------------------------------------------------------------------
 
 
@@ -139,6 +172,23 @@ def test_bounds_and_values_are_those_of_python(modules: "Page") -> None:
 
 
 @pytest.mark.parametrize("origin", ["means", "keys"])
+def test_moments_of_outputs_contain_those_of_weights(origin: closed_form.Origin) -> None:
+    """With the unit vectors as values, an output is its weights."""
+    for keys, s, beta in ((8, 10.0, 0.1), (3, 4.0, 0.5), (5, 20.0, 0.01)):
+        mean, covariance = output_moments(np.eye(keys), np.array([[s, s]]), (beta, beta), origin)
+        expected = closed_form.weight_of_first(keys, s, beta, origin)
+        assert mean[:2] == pytest.approx([expected.mean] * 2, abs=1e-9)
+        assert math.sqrt(covariance[0, 0]) == pytest.approx(expected.deviation, abs=1e-9)
+        assert mean.sum() == pytest.approx(1)
+        np.testing.assert_allclose(covariance.sum(axis=0), 0, atol=1e-12)
+        heads = np.array([[s, 0.0], [0.0, s]])
+        mean, covariance = output_moments(np.eye(keys), heads, (beta, beta), origin)
+        expected = closed_form.head_per_value_weight(keys, s, beta, 2, origin)
+        assert mean[0] == pytest.approx(expected.mean, abs=1e-9)
+        assert math.sqrt(covariance[0, 0]) == pytest.approx(expected.deviation, abs=1e-9)
+
+
+@pytest.mark.parametrize("origin", ["means", "keys"])
 @pytest.mark.parametrize(
     ("strengths", "betas"),
     [
@@ -153,7 +203,7 @@ def test_closed_forms_are_those_of_python(
     modules: "Page", strengths: list[list[float]], betas: tuple[float, float], origin: closed_form.Origin
 ) -> None:
     values = plane_values(8)
-    mean, covariance = closed_form.output_moments(values, np.array(strengths), betas, origin)
+    mean, covariance = output_moments(values, np.array(strengths), betas, origin)
     answer = modules.evaluate(
         "([...each]) => outputMoments(...each)", [values.tolist(), strengths, list(betas), origin]
     )
@@ -225,7 +275,7 @@ def test_clouds_scatter_as_the_closed_form_and_python_say(modules: "Page", heads
         }""",
         [values.tolist(), heads, count],
     )
-    mean, covariance = closed_form.output_moments(values, np.array(heads), (0.4, 0.4))
+    mean, covariance = output_moments(values, np.array(heads), (0.4, 0.4))
     means = orthonormal(8, 8, np.random.default_rng(4))
 
     def queries(means: Array, keys: Array) -> Array:
@@ -536,7 +586,7 @@ def test_one_head_against_two(context: "BrowserContext", page: Path, task: str) 
     values, betas = plane_values(8), (0.1, 0.1) if task == "1.4" else (0.5, 0.0)
     mean, deviation = table(view)
     for place, heads in ((2, [[20.0, 20.0]]), (6, [[20.0, 0.0], [0.0, 20.0]])):
-        expected, covariance = closed_form.output_moments(values, np.array(heads), betas)
+        expected, covariance = output_moments(values, np.array(heads), betas)
         deviations = np.sqrt(np.diag(covariance))
         assert mean[place : place + 2] == pytest.approx(expected, abs=6e-4)
         assert deviation[place : place + 2] == pytest.approx(deviations, abs=6e-4)

@@ -1,10 +1,8 @@
-"""`augenmerk theory`: what attention can and cannot compute, tried out.
+"""`augenmerk theory`: what attention can and cannot compute, tried out; and answers graded.
 
 Each exercise is a command, made from its entry in the table of exercises.
 """
 
-import os
-import re
 from collections.abc import Callable, Iterable
 from inspect import Parameter, Signature
 from pathlib import Path
@@ -14,10 +12,8 @@ import typer
 from typer.core import TyperCommand
 
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.cli import theory_answers
-from augenmerk.cli.options import GROUP, Json, Pictures, grouped
-from augenmerk.cli.theory_answers import Seed, Unscaled
-from augenmerk.theory.exercises import EXERCISES, Exercise
+from augenmerk.cli.options import GROUP, MAX_SEED, Group, Json, Pictures, grouped
+from augenmerk.theory.exercises import EXERCISES, GRADED, Exercise
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,6 +30,8 @@ app = typer.Typer(
 Beta = Annotated[float, typer.Option(help="The variance of the length of a key.")]
 Eps = Annotated[float, typer.Option(help="The weight that all other keys together may have.")]
 Samples = Annotated[int, typer.Option(help="How many random instances.", min=1, max=1_000_000)]
+Seed = Annotated[int, typer.Option(help="Random seed.", min=0, max=MAX_SEED)]
+Unscaled = Annotated[bool, typer.Option("--unscaled", help="Leave out the 1/sqrt(d), as the course does.")]
 Out = Annotated[
     Path | None,
     typer.Option("--out", "--figure", help="Draw it: a .png, .svg or .pdf file.", show_default=False),
@@ -57,44 +55,41 @@ OPTIONS: dict[str, Any] = {
     "unscaled": Unscaled,
 }
 """The options that exercises choose from; an exercise has its own defaults."""
+QUESTION_HELP = "Only state the question, without its answer."
+HINT_HELP = "The question with a hint; --hint 2 with two."
 OF_ALL: dict[str, tuple[Any, Any]] = {
     "out": (Out, None),
     **Pictures.list_options(),
-    "question": (
-        Annotated[bool, typer.Option("--question", help="Only state the question, without its answer.")],
-        False,
-    ),
-    "hint": (
-        Annotated[
-            int,
-            typer.Option(
-                "--hint", count=True, help="The question with a hint; --hint 2 with two.", show_default=False
-            ),
-        ],
-        0,
-    ),
+    "question": (Annotated[bool, typer.Option("--question", help=QUESTION_HELP)], False),
+    "hint": (Annotated[int | None, typer.Option(help=HINT_HELP, min=1, max=99)], None),
     "json": (Json, False),
 }
 """The options of every exercise, with their defaults."""
 
 
+class Grading(Group):
+    """How answers are graded."""
+
+    samples: Annotated[
+        int, typer.Option(help="How many random instances of each condition.", min=10, max=2000)
+    ] = 100
+    seed: Seed = 1
+    unscaled: Unscaled = False
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {"samples": self.samples, "seed": self.seed, "scale": 1.0 if self.unscaled else None}
+
+
 class ExerciseCommand(TyperCommand):
-    """A command that takes `--hint 2` and `--hint=2` for `--hint --hint`."""
+    """A command that takes `--hint` for `--hint 1`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        repeated, left = list[str](), list(args)
-        while left:
-            argument = left.pop(0)
-            if argument == "--hint" and left and left[0].isdecimal():
-                argument = f"--hint={left.pop(0)}"
-            if not argument.startswith("--hint="):
-                repeated.append(argument)
-                continue
-            count = argument.removeprefix("--hint=")
-            if not re.fullmatch("[1-9][0-9]?", count):
-                raise typer.BadParameter(f"--hint {count}: how many hints is a number, such as 2.", ctx)
-            repeated += ["--hint"] * int(count)
-        return super().parse_args(ctx, repeated)
+        given = list(args)
+        for i in reversed(range(len(given))):
+            if given[i] == "--hint" and (given[i + 1 :] or ["-"])[0].startswith("-"):
+                given.insert(i + 1, "1")
+        return super().parse_args(ctx, given)
 
 
 def _add_command(exercise: Exercise) -> None:
@@ -104,10 +99,8 @@ def _add_command(exercise: Exercise) -> None:
         own = {name: given.pop(name) for name in exercise.options}
         _run(exercise, own, **given)
 
-    own = {
-        name: (OPTIONS[name], None if usual == "auto" else usual) for name, usual in exercise.options.items()
-    }
-    parameters = own | OF_ALL
+    defaults = {name: None if usual == "auto" else usual for name, usual in exercise.options.items()}
+    parameters = {name: (OPTIONS[name], usual) for name, usual in defaults.items()} | OF_ALL
     command.__doc__ = exercise.summary
     command.__annotations__ = {name: annotation for name, (annotation, _) in parameters.items()}
     command.__signature__ = Signature(  # type: ignore[attr-defined]
@@ -126,7 +119,7 @@ def _run(
     *,
     out: Path | None,
     question: bool,
-    hint: int,
+    hint: int | None,
     json: bool,
     **picture: Any,
 ) -> None:
@@ -140,7 +133,7 @@ def _run(
             )
         unscaled = own.get("unscaled", False)
         asked = exercise.without_root() if unscaled else exercise
-        _print(asked.as_dict(hint), show_question(asked, hint, unscaled), json)
+        _print(asked.as_dict(hint or 0), show_question(asked, hint or 0, unscaled), json)
         return
     from augenmerk.theory.results import Setup
 
@@ -156,6 +149,25 @@ def _run(
 
 for _exercise in EXERCISES.values():
     _add_command(_exercise)
+
+
+def _print(document: Any, shown: "Iterable[RenderableType]", json: bool) -> None:
+    from augenmerk.cli.terminal import out, print_json
+
+    if json:
+        print_json(document)
+        return
+    for each in shown:
+        out().print(each)
+
+
+def _save(path: Path, draw: "Callable[[Theme], Figure]", style: "Style") -> None:
+    from augenmerk.cli.terminal import print_written
+    from augenmerk.drawing.figures import get_picture_format, save_figure
+
+    get_picture_format(path)  # before it is drawn
+    save_figure(style.draw(draw), path, outline=style.outline)
+    print_written(path)
 
 
 @app.command(epilog="Examples:  augenmerk theory questions    augenmerk theory questions --out questions.md")
@@ -182,28 +194,6 @@ def questions(
         _print({"questions": [each.as_dict(0) for each in asked]}, shown, json)
 
 
-app.add_typer(theory_answers.app)
-
-
-def _print(document: dict[str, Any], shown: "Iterable[RenderableType]", json: bool) -> None:
-    from augenmerk.cli.terminal import out, print_json
-
-    if json:
-        print_json(document)
-        return
-    for each in shown:
-        out().print(each)
-
-
-def _save(path: Path, draw: "Callable[[Theme], Figure]", style: "Style") -> None:
-    from augenmerk.cli.terminal import print_written
-    from augenmerk.drawing.figures import get_picture_format, save_figure
-
-    get_picture_format(path)  # before it is drawn
-    save_figure(style.draw(draw), path, outline=style.outline)
-    print_written(path)
-
-
 @app.command(
     "from-run",
     epilog="Examples:  augenmerk theory from-run 'Der kleine Hund schläft.' --step 2    "
@@ -226,7 +216,7 @@ def from_run(
     head: Annotated[int, typer.Option(help="Which head of multi-head attention, from 1.", min=1, max=64)] = 1,
     beta: Beta = 0.1,
     eps: Eps = 0.01,
-    samples: Samples = 2000,
+    samples: Annotated[int, typer.Option(help="How many random instances.", min=1, max=100_000)] = 2000,
     seed: Seed = 1,
     out: Out = None,
     pictures: Pictures = GROUP,
@@ -234,33 +224,31 @@ def from_run(
 ) -> None:
     """Real queries and keys: norms, angles, margins, what could be copied, and what noise would do."""
     from augenmerk.analysis.probe import probe_attention
-    from augenmerk.cli.inputs import warn_of_several_sentences, warn_of_translations
-    from augenmerk.cli.terminal import err
+    from augenmerk.cli import inputs, terminal
     from augenmerk.cli.theory_output import show_step
+    from augenmerk.run.bundled import BUNDLED_MODEL
     from augenmerk.theory.from_run import examine_step
     from augenmerk.theory.results import Setup
     from augenmerk.translation import load
 
     style = pictures.make_style()
-    path, text = _split_arguments(run, sentence)
+    if sentence is None and (inputs.is_folder(run) or ("/" in run and " " not in run)):
+        raise AugenmerkError(f"What should the run {run} translate? Give a sentence, in quotation marks.")
+    path, text = (BUNDLED_MODEL, run) if sentence is None else (Path(run), sentence)
+    inputs.check_sentences([text])
     translator = load(path)
-    warn_of_several_sentences(text, "The text", translator.language)
+    inputs.warn_of_several_sentences(text, "The text", translator.language)
     found = probe_attention(translator, text, head - 1, None if layer is None else layer - 1)
-    warn_of_translations([found.translation])
+    inputs.warn_of_translations([found.translation])
     if found.translation.truncated:
         limit = f"the {len(found.source) - 1} tokens that this model reads"
-        err().print(f"The sentence is longer than {limit}: only its beginning is shown.")
+        terminal.err().print(f"The sentence is longer than {limit}: only its beginning is shown.")
     if step > len(found.target):
         reason = f"the translation has {len(found.target)} tokens, its end included"
         raise AugenmerkError(f"--step {step}: {reason}.")
-    if not 0 < eps < 1:
-        raise AugenmerkError(f"--eps {eps:g} is impossible: it must be between 0 and 1.")
+    query, produced = found.queries[step - 1], found.target[step - 1]
     setup = Setup(samples=samples, seed=seed, eps=eps, beta=beta)
-    setup.check(least=(0, 0, 1), most=(1000, 4096, 100_000))
-    report, produced = (
-        examine_step(found.queries[step - 1], found.keys, found.scale, setup),
-        found.target[step - 1],
-    )
+    report = examine_step(query, found.keys, found.scale, setup)
     if out is not None:
         from augenmerk.theory.drawing_noise import draw_step
 
@@ -270,20 +258,110 @@ def from_run(
         **{"step": step, "token": produced, "layer": found.layer, "head": head},
         **{"source_tokens": list(found.source), "target_tokens": list(found.target)},
     }
-    where = ""
-    if found.layer is not None:
-        where = f"layer {found.layer}{'' if layer else ' (the last)'}, head {head}"
+    where = f"layer {found.layer}{'' if layer else ' (the last)'}, head {head}" if found.layer else ""
     _print({**document, **report.as_dict()}, show_step(report, found, step, where), json)
 
 
-def _split_arguments(run: str, sentence: str | None) -> tuple[Path, str]:
-    """Returns the run directory and the sentence; the bundled model's if only a sentence was given."""
-    from augenmerk.run.bundled import BUNDLED_MODEL
+@app.command(
+    epilog="Examples:  augenmerk theory check 1.2 --query 'c(k_a + k_b)'    "
+    r"augenmerk theory check 1.2 --query '\alpha (\mathbf{k}_a + \mathbf{k}_b)'    "
+    "augenmerk theory check 1.4 --query 'q_1 = c mu_a' --query 'q_2 = c mu_b'"
+)
+@grouped
+def check(
+    task: Annotated[
+        str, typer.Argument(help="1.1 to 1.7; `augenmerk theory 1.2 --question` has the question.")
+    ],
+    query: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Your answer, over the names of the task, plain or in LaTeX; one for each query or matrix."
+        ),
+    ] = None,
+    grading: Grading = GROUP,
+    json: Json = False,
+) -> None:
+    """Grade an answer by experiment, and explain why it fails where it fails.
 
-    # Unlike Path.is_dir, os.path.isdir returns False for a sentence that is too long for a path.
-    if sentence is None and (os.path.isdir(run) or ("/" in run and " " not in run)):  # noqa: PTH112
-        raise AugenmerkError(f"What should the run {run} translate? Give a sentence, in quotation marks.")
-    path, text = (BUNDLED_MODEL, run) if sentence is None else (Path(run), sentence)
-    if not text.strip():
-        raise AugenmerkError("The sentence is empty: there is nothing to look at.")
-    return path, text
+    The exit code is 0 if the answer is right, 1 if it is wrong or right only under a condition, and 2 if it
+    cannot be read and needs review by you or your teacher.
+    """
+    from augenmerk.cli.terminal import err
+    from augenmerk.cli.theory_output import show_grade
+    from augenmerk.theory.grading import check as grade
+
+    if not query and task in GRADED:
+        raise AugenmerkError(
+            f"Give your answer, --query '{EXERCISES[task].key.prompt}'; for the question: augenmerk theory "
+            f"{task} --question."
+        )
+    result = grade(task, query or [], **grading.settings)
+    _print(result.as_dict(), show_grade(result), json)
+    if not result.holds:
+        if not json:
+            err().print(f"[dim]For a hint: augenmerk theory {task} --hint[/]")
+        raise typer.Exit(1)
+
+
+@app.command(epilog="Example:  augenmerk theory grade answers.csv --out grades.csv --page mistakes.html")
+@grouped
+def grade(
+    answers: Annotated[
+        Path,
+        typer.Argument(help="A CSV file with the columns student, task, answers, or a column for each task."),
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="Write the table with verdict, mistake and reason to this CSV file.")
+    ] = None,
+    page: Annotated[
+        Path | None, typer.Option(help="Write a page of the mistakes, without names, to this HTML file.")
+    ] = None,
+    keep: Annotated[
+        str,
+        typer.Option(help="Of several answers of a student to a task: all, or last, in the file's order."),
+    ] = "all",
+    student_column: Annotated[
+        str | None, typer.Option(help="Heading of the column with the students. Default: student, or name.")
+    ] = None,
+    grading: Grading = GROUP,
+    json: Json = False,
+) -> None:
+    """Grade the answers of a whole class: a verdict and a reason each, and how often each mistake was made.
+
+    A cell holds all formulas of an answer, such as: q_1 = c mu_a; q_2 = c mu_b. What cannot be read needs
+    review: it is never right and never wrong.
+    """
+    from rich.progress import MofNCompleteColumn
+
+    from augenmerk.base.files import atomic_write
+    from augenmerk.cli import terminal, theory_output
+    from augenmerk.drawing.html import render_template
+    from augenmerk.theory import classroom
+
+    if keep not in ("all", "last"):
+        raise AugenmerkError(f"--keep {keep}: expected all or last.")
+    for path in (out, page):
+        if path is not None and path.exists() and path.samefile(answers):
+            raise AugenmerkError(f"{path} has the answers; give the grades another name.")
+        if path is not None and not path.parent.is_dir():  # before anything is graded
+            raise AugenmerkError(f"{path}: there is no folder {path.parent}.")
+    every = classroom.read_answer_sheet(answers, student_column)
+    sheet = classroom.keep_last_answers(every) if keep == "last" else every
+    with terminal.show_progress(MofNCompleteColumn()) as show:
+        graded = classroom.grade_sheet(
+            sheet, **grading.settings, on_progress=lambda done, total: show("answers", done, total)
+        )
+    summaries, unread = classroom.summarise(graded), classroom.collect_for_review(graded)
+    if out is not None:
+        atomic_write(out, [theory_output.format_grades(sheet, graded)])
+        terminal.print_written(out)
+    if page is not None:
+        context = {"graded": graded, "tasks": summaries, "unread": unread, "questions": EXERCISES}
+        context["title"] = "Which mistakes were made"
+        atomic_write(page, [render_template("grades.html", context).encode()])
+        terminal.print_written(page)
+    left_out = len(every.rows) - len(sheet.rows) if keep == "last" else None
+    for line in theory_output.note_table(sheet, graded, left_out, written=out is not None):
+        terminal.err().print(line)
+    shown = theory_output.show_class(graded, summaries, unread)
+    _print([answer.as_dict() for answer in graded], shown, json)

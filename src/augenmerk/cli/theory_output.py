@@ -36,15 +36,12 @@ def _wrap(text: str, start: str = "", style: str = "dim", indent: int = 0) -> It
 
 
 def show_result(result: "Result") -> "Iterator[RenderableType]":
+    """Yields the claim, the construction, each measured number beside its prediction, and the verdict."""
     yield f"[bold]{result.task}  {escape(result.title)}[/]"
     for label, text in (("claim", result.claim), ("construction", result.construction)):
         yield from _wrap(text, f"{label:14}", indent=14)
     yield ""
-    rows = [
-        (escape(measure.name), _format_measured(measure), _format_predicted(measure), _judge(measure))
-        for measure in result.measures
-    ]
-    yield make_table(["", "measured", "predicted", ""], rows)
+    yield make_table(["", "measured", "predicted", ""], map(_format_measure, result.measures))
     yield ""
     for remark in result.remarks:
         yield from _wrap(remark)
@@ -59,10 +56,14 @@ def show_result(result: "Result") -> "Iterator[RenderableType]":
         yield f"[green]holds[/]: every number is as predicted{tolerance}."
 
 
-def _judge(measure: "Measurement") -> str:
-    if not measure.fits:
-        return "[red]does not fit[/]"
-    return "within its error" if measure.only_within_its_error else ""
+def _format_measure(measure: "Measurement") -> tuple[str, str, str, str]:
+    measured = _format_number(measure.measured)
+    if measure.error >= 1e-10:  # from samples that deviate
+        measured += f" ± {measure.error:.{4 if abs(measure.measured) < 1000 else 1}f}"
+    sign = {"equal": "=", "at most": "≤", "at least": "≥"}[measure.relation]
+    judged = "within its error" if measure.only_within_its_error else ""
+    predicted = f"{sign} {_format_number(measure.predicted)}"
+    return escape(measure.name), measured, predicted, judged if measure.fits else "[red]does not fit[/]"
 
 
 def show_grade(grade: "Grade") -> "Iterator[RenderableType]":
@@ -167,16 +168,12 @@ def show_class(
     yield ""
     table = [[task.task, *(f"{count:,}" for count in task.verdicts.values())] for task in summaries]
     yield make_table(["task", *VERDICTS], table, gap=3)
-    if mistakes := [
-        [
-            task.task,
-            f"{each.count:,} x",
-            each.name,
-            escape(shorten(" ".join(each.examples[0][0].split()), 50)),
-        ]
-        for task in summaries
-        for each in task.mistakes
-    ]:
+    mistakes = []
+    for summary in summaries:
+        for each in summary.mistakes:
+            example = shorten(" ".join(each.examples[0][0].split()), 50)
+            mistakes.append([summary.task, f"{each.count:,} x", each.name, escape(example)])
+    if mistakes:
         yield ""
         yield make_table(["task", "times", "mistake", "for example"], mistakes, left=4)
     if unread:
@@ -194,11 +191,10 @@ def note_table(
     """Yields what a teacher should know about how the table was read and written."""
     from augenmerk.theory.classroom import find_repeated
 
-    if sheet.task_columns:  # which columns were taken for tasks, and which were not
-        named = (("Columns of tasks", sheet.task_columns), ("Not graded", sheet.other_columns))
-        for what, columns in named:
-            if columns:
-                yield from _note(f"{what}: {'; '.join(repr(shorten(each, 40)) for each in columns)}.")
+    named = (("Columns of tasks", sheet.task_columns), ("Not graded", sheet.other_columns))
+    for what, columns in named if sheet.task_columns else ():
+        if columns:
+            yield from _note(f"{what}: {'; '.join(repr(shorten(each, 40)) for each in columns)}.")
     if left_out is not None:
         yield f"Replaced by a later answer, and left out: {left_out:,}."
     if written and "verdict" not in (names := name_grade_columns(sheet)):
@@ -207,9 +203,9 @@ def note_table(
         several = _count(len(repeated), "time")
         counted = "each of them is counted (--keep last counts one)"
         yield f"[yellow]A student has more than one answer to a task {several}; {counted}:[/]"
-    for one in repeated[:MAX_REPEATED]:
-        lines = ", ".join(map(str, one.lines))
-        yield from _note(f"{shorten(one.student)}, {shorten(one.task) or 'no task'}: lines {lines}")
+    for (student, task), lines in list(repeated.items())[:MAX_REPEATED]:
+        where = ", ".join(map(str, lines))
+        yield from _note(f"{shorten(student)}, {shorten(task) or 'no task'}: lines {where}")
     if len(repeated) > MAX_REPEATED:
         yield f"and {len(repeated) - MAX_REPEATED:,} more"
 
@@ -261,24 +257,12 @@ def show_step(
     headings = ["", "|k|", "angle", "logit", "weight", "copy", "margin", "length needed", "with noise"]
     rows = []
     for token, key in zip(found.source, report.keys, strict=True):
-        needed = (
-            f"{key.query_needed / report.query_norm:.1f} |q|"
-            if key.copyable
-            else f"{key.ceiling:.2f} at most"
-        )
-        rows.append(
-            [
-                *(
-                    escape(token),
-                    f"{key.norm:.2f}",
-                    f"{key.angle:.1f}°",
-                    f"{key.logit:.2f}",
-                    f"{key.weight:.3f}",
-                ),
-                *("yes" if key.copyable else "no", f"{key.margin:.3f}", needed),
-                f"{key.noisy_low:.2f} to {key.noisy_high:.2f}",
-            ]
-        )
+        can, needed = "no", f"{key.ceiling:.2f} at most"
+        if key.copyable:
+            can, needed = "yes", f"{key.query_needed / report.query_norm:.1f} |q|"
+        numbers = f"{key.norm:.2f}", f"{key.angle:.1f}°", f"{key.logit:.2f}", f"{key.weight:.3f}"
+        noisy = f"{key.noisy_low:.2f} to {key.noisy_high:.2f}"
+        rows.append([escape(token), *numbers, can, f"{key.margin:.3f}", needed, noisy])
     yield make_table(headings, rows)
     yield ""
     count = sum(key.copyable for key in report.keys)
@@ -291,18 +275,6 @@ def show_step(
         f"{report.changes:.0%} of the cases. Length needed: of the best query, to leave {report.eps:.0%} "
         "elsewhere."
     )
-
-
-def _format_measured(measure: "Measurement") -> str:
-    if measure.error < 1e-10:  # not from samples, or from samples that do not deviate
-        return _format_number(measure.measured)
-    digits = 4 if abs(measure.measured) < 1000 else 1
-    return f"{_format_number(measure.measured)} ± {measure.error:.{digits}f}"
-
-
-def _format_predicted(measure: "Measurement") -> str:
-    sign = {"equal": "=", "at most": "≤", "at least": "≥"}[measure.relation]
-    return f"{sign} {_format_number(measure.predicted)}"
 
 
 def _format_number(value: float) -> str:

@@ -1,6 +1,6 @@
-"""Grades the answers of a whole class, a CSV file with a row, or a cell, for each student and task.
+"""Grades the answers of a whole class: a CSV file with a row, or a cell, for each student and task.
 
-A file that is no such table gets a sentence. An answer that cannot be read never stops the others: it needs
+A file that is no such table is an error. An answer that cannot be read never stops the others: it needs
 review, by the teacher.
 """
 
@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.theory.exercises import GRADED
@@ -27,19 +27,7 @@ VERDICTS: tuple[Verdict, ...] = ("right", "right if", "wrong", "needs review", "
 
 _TASK = re.compile(r"(?:task|question|aufgabe|frage)?\s*1\s*[.,]\s*([1-7])", re.IGNORECASE)
 _TASK_IN_HEADING = re.compile(r"(?<![\d.,])1\s*[.,]\s*([1-7])(?!\s*[.,]?\d)")
-_DATE = re.compile(r"\d{4}|jan|feb|m[aä]r|apr|ma[iy]|jun|jul", re.IGNORECASE)
-_LIKELY = {
-    **dict.fromkeys(("name", "full name", "e-mail", "email", "id", "vorname"), "student"),
-    **dict.fromkeys(("question", "exercise", "frage", "aufgabe"), "task"),
-    **dict.fromkeys(("response", "solution", "antwort", "antworten", "lösung"), "answers"),
-}
-"""Headings of forms that are likely to be meant, for a message only: a guess must not decide on grades."""
 _ESCAPED = re.compile(r"'(?=\s*[-=+@])")  # as this command escapes what a spreadsheet takes for a formula
-_OTHER_KINDS = {
-    **dict.fromkeys((b"PK\x03\x04", b"\xd0\xcf\x11\xe0"), "is a spreadsheet, not CSV"),
-    **dict.fromkeys((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE), "is UTF-16"),
-}
-"""What begins like this instead of being CSV in UTF-8."""
 
 
 @dataclass(frozen=True)
@@ -93,14 +81,25 @@ def read_answer_sheet(path: Path, student_column: str | None = None) -> AnswerSh
     The students are in the column of this heading; by default in `student`, or else in `name`. A table that
     has a column for each task, as forms on the web write it, gets a row for each of these cells.
     """
-    text, has_mark = _read_text(path)
-    delimiter, table = _parse(path, text)
+    if (size := path.stat().st_size) > MAX_BYTES:
+        raise AugenmerkError(f"{path} has {size:,} bytes; answers of a class have up to {MAX_BYTES:,}.")
+    data = path.read_bytes()
+    try:
+        delimiter, table = _parse(path, data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        remedy = "save the table as CSV in UTF-8 (in Excel: Save As, CSV UTF-8)"
+        raise AugenmerkError(f"{path}, line {line}: this is not UTF-8; {remedy}.") from None
     headings = table[0][1]
     names = _name_columns(path, headings, student_column)
     tasks = {} if {"task", "answers"} & set(names) else _find_task_columns(path, headings)
     kept = [i for i in range(len(names)) if i not in tasks]
     columns = (*(names[i] for i in kept), *(("task", "answers") if tasks else ()))
-    _check_columns(path, columns, headings)
+    if any(columns.count(name) != 1 for name in COLUMNS):
+        raise AugenmerkError(
+            f"{path}: the columns are {_quote(headings)}. Needed are {', '.join(COLUMNS)}, once "
+            "each, or student and a column for each task such as 1.2: rename them in the first line."
+        )
     rows = []
     for line, cells in table[1:]:
         last = len(names) - 1
@@ -112,27 +111,15 @@ def read_answer_sheet(path: Path, student_column: str | None = None) -> AnswerSh
         problem = f"The row has {len(cells)} cells, and the table {len(names)} columns." if misfit else ""
         own = tuple(padded[i] for i in kept)
         for each in [(*own, task, padded[i]) for i, task in tasks.items()] or [own]:
-            row = _make_row(line, columns, each)
-            given = row.answers or len(cells) > len(names)
-            rows.append(replace(row, problem=problem) if given else row)
+            by_name = dict(zip(columns, each, strict=True))
+            student, task, answers = (_ESCAPED.sub("", by_name[name]).strip() for name in COLUMNS)
+            task = f"1.{named[1]}" if (named := _TASK.fullmatch(task)) else task
+            given = answers or len(cells) > len(names)
+            rows.append(Row(line, student, task, answers, each, problem if given else ""))
     if not rows:
         raise AugenmerkError(f"{path} has no answers, only the line that names the columns.")
-    return AnswerSheet(columns, tuple(rows), delimiter, has_mark, tuple(headings[i].strip() for i in tasks))
-
-
-def _read_text(path: Path) -> tuple[str, bool]:
-    """Returns the text of a file, and whether it begins with a byte order mark."""
-    if (size := path.stat().st_size) > MAX_BYTES:
-        raise AugenmerkError(f"{path} has {size:,} bytes; answers of a class have up to {MAX_BYTES:,}.")
-    remedy, data = "save the table as CSV in UTF-8 (in Excel: Save As, CSV UTF-8)", path.read_bytes()
-    for start, kind in _OTHER_KINDS.items():
-        if data.startswith(start):
-            raise AugenmerkError(f"{path} {kind}; {remedy}.")
-    try:
-        return data.decode("utf-8-sig"), data.startswith(codecs.BOM_UTF8)
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise AugenmerkError(f"{path}, line {line}: this is not UTF-8; {remedy}.") from None
+    task_columns = tuple(headings[i].strip() for i in tasks)
+    return AnswerSheet(columns, tuple(rows), delimiter, data.startswith(codecs.BOM_UTF8), task_columns)
 
 
 def _parse(path: Path, text: str) -> tuple[str, list[tuple[int, list[str]]]]:
@@ -194,39 +181,16 @@ def _quote(headings: Sequence[str]) -> str:
 
 def _find_task_columns(path: Path, headings: Sequence[str]) -> dict[int, str]:
     """Returns the tasks of the columns that have one."""
-    found: dict[str, list[int]] = {}
-    for index, heading in enumerate(headings):
-        if task := _find_task(heading):
-            found.setdefault(task, []).append(index)
-    for task, columns in found.items():  # a column "1.2" beside "points for 1.2"
-        found[task] = [i for i in columns if _TASK.fullmatch(headings[i].strip())] or columns
-    for task, columns in sorted(found.items()):
+    found: dict[int, str] = {}
+    for task in GRADED:
+        columns = [i for i, heading in enumerate(headings) if _find_task(heading) == task]
+        # A column "1.2" beside "points for 1.2" is the one.
+        columns = [i for i in columns if _TASK.fullmatch(headings[i].strip())] or columns
         if len(columns) > 1:
-            named = " and ".join(f"'{shorten(headings[i].strip())}'" for i in columns)
+            named = _quote([headings[i] for i in columns])
             raise AugenmerkError(f"{path}: two columns are for task {task}, {named}; rename one of them.")
-    return dict(sorted((columns[0], task) for task, columns in found.items()))
-
-
-def _check_columns(path: Path, columns: Sequence[str], headings: Sequence[str]) -> None:
-    """Raises AugenmerkError if a column is missing, or there twice."""
-    if missing := [name for name in COLUMNS if name not in columns]:
-        likely = [(heading.strip(), _LIKELY.get(_plain(heading))) for heading in headings]
-        renamed = [f"'{heading}' to '{name}'" for heading, name in likely if name in missing]
-        raise AugenmerkError(
-            f"{path}: no column is called {' or '.join(missing)}; the columns are {_quote(headings)}. Needed "
-            f"are {', '.join(COLUMNS)}, or student and a column for each task, called 1.2 and so on: rename "
-            f"{' and '.join(renamed) if renamed else 'the columns'} in the first line of the file."
-        )
-    for name in COLUMNS:
-        if columns.count(name) > 1:
-            raise AugenmerkError(f"{path}: there are two columns '{name}': {_quote(headings)}.")
-
-
-def _make_row(line: int, columns: Sequence[str], cells: tuple[str, ...]) -> Row:
-    by_name = dict(zip(columns, cells, strict=True))
-    student, task, answers = (_ESCAPED.sub("", by_name[name]).strip() for name in COLUMNS)
-    named = _TASK.fullmatch(task)
-    return Row(line, student, f"1.{named[1]}" if named else task, answers, cells)
+        found |= dict.fromkeys(columns, task)
+    return dict(sorted(found.items()))
 
 
 def grade_sheet(
@@ -259,15 +223,8 @@ def _grade(
     task: str, answers: str, samples: int, seed: int, scale: float | None
 ) -> tuple[Verdict, str, str, str]:
     """Returns the verdict, the mistake, the reason and remarks."""
-    if task not in GRADED:
-        date = "; a spreadsheet may have made a date of it" if _DATE.search(task) else ""
-        why = f"There is no task '{shorten(task)}' to check; there are {', '.join(GRADED)}{date}."
-        return "needs review", "", why, ""
-    if not answers:
+    if task in GRADED and not answers:
         return "empty", "", "There is no answer.", ""
-    if answers.startswith("#"):  # for example #NAME?
-        why = "A spreadsheet took the answer for a formula and put an error there."
-        return "needs review", "", why, ""
     try:
         grade = check(task, [answers], samples=samples, seed=seed, scale=scale)
     except AugenmerkError as error:
@@ -287,26 +244,18 @@ def keep_last_answers(sheet: AnswerSheet) -> AnswerSheet:
     return replace(sheet, rows=tuple(rows))
 
 
-class Repeated(NamedTuple):
-    """Several answers of one student to one task."""
-
-    student: str
-    task: str
-    lines: tuple[int, ...]
-
-
-def find_repeated(graded: Sequence[GradedAnswer]) -> list[Repeated]:
-    """Returns which students have several answers to a task that are not empty, in the order of the table."""
+def find_repeated(graded: Sequence[GradedAnswer]) -> dict[tuple[str, str], list[int]]:
+    """Returns which students have several answers to a task that are not empty, and in which lines."""
     lines: dict[tuple[str, str], list[int]] = {}
     for answer in graded:
         if answer.student and answer.verdict != "empty":
             lines.setdefault((answer.student, answer.task), []).append(answer.line)
-    return [Repeated(*who, tuple(where)) for who, where in lines.items() if len(where) > 1]
+    return {who: where for who, where in lines.items() if len(where) > 1}
 
 
 @dataclass(frozen=True)
 class ForReview:
-    """An answer that the teacher has to read, and the lines where it stands."""
+    """An answer that the teacher has to read, and the lines that have it."""
 
     task: str
     answers: str
@@ -324,7 +273,7 @@ class ForReview:
 
 
 def collect_for_review(graded: Sequence[GradedAnswer]) -> list[ForReview]:
-    """Returns each answer that a person has to read once, task by task, the most frequent first."""
+    """Returns each answer that the teacher has to read once, task by task, the most frequent first."""
     alike: dict[tuple[str, str, str], list[GradedAnswer]] = {}
     for answer in graded:
         if answer.verdict == "needs review":
@@ -356,15 +305,12 @@ class TaskSummary:
 
 def summarise(graded: Sequence[GradedAnswer]) -> list[TaskSummary]:
     """Counts verdicts and mistakes for each task that was answered."""
+    own = {task: [answer for answer in graded if answer.task == task] for task in GRADED}
+    counted = {task: Counter(answer.verdict for answer in answers) for task, answers in own.items()}
     return [
-        TaskSummary(
-            task,
-            len(own),
-            {verdict: sum(answer.verdict == verdict for answer in own) for verdict in VERDICTS},
-            tuple(_count_mistakes(own)),
-        )
-        for task in GRADED
-        if (own := [answer for answer in graded if answer.task == task])
+        TaskSummary(task, len(answers), {v: counted[task][v] for v in VERDICTS}, (*_count_mistakes(answers),))
+        for task, answers in own.items()
+        if answers
     ]
 
 

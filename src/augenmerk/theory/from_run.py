@@ -57,6 +57,7 @@ def examine_step(query: Array, keys: Array, scale: float, setup: Setup) -> StepR
 
     Reads eps, beta, samples and seed of the setup.
     """
+    setup.check(least=(0, 0, 1), sample_seconds=1e-6)
     logits = keys @ query * scale
     weights = attention_weights(query, keys, scale)
     # A key that is lambda times as long has a logit that is lambda times as large: only logits are drawn.

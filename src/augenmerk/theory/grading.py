@@ -6,7 +6,7 @@ queries, `grading_self.py` for self-attention. `letters.py` finds how the reader
 
 from collections.abc import Mapping, Sequence
 
-from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.theory.answers import read_answers, show_names, split_answers
 from augenmerk.theory.exercises import EXERCISES, GRADED, find_function
 from augenmerk.theory.letters import Experiment
@@ -43,7 +43,7 @@ def check(
     Raises AugenmerkError for what cannot be read or computed, which somebody has to look at.
     """
     if task not in GRADED:
-        raise AugenmerkError(f"There is no task '{task}' to check; there are {', '.join(GRADED)}.")
+        raise AugenmerkError(f"There is no task '{shorten(task)}' to check; there are {', '.join(GRADED)}.")
     check_samples(samples)
     exercise = EXERCISES[task]
     key = exercise.key
