@@ -4,7 +4,6 @@ Each exercise is a command, made from its entry in the table of exercises.
 """
 
 from collections.abc import Callable, Iterable
-from inspect import Parameter, Signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -55,16 +54,8 @@ OPTIONS: dict[str, Any] = {
     "unscaled": Unscaled,
 }
 """The options that exercises choose from; an exercise has its own defaults."""
-QUESTION_HELP = "Only state the question, without its answer."
-HINT_HELP = "The question with a hint; --hint 2 with two."
-OF_ALL: dict[str, tuple[Any, Any]] = {
-    "out": (Out, None),
-    **Pictures.list_options(),
-    "question": (Annotated[bool, typer.Option("--question", help=QUESTION_HELP)], False),
-    "hint": (Annotated[int | None, typer.Option(help=HINT_HELP, min=1, max=99)], None),
-    "json": (Json, False),
-}
-"""The options of every exercise, with their defaults."""
+Question = Annotated[bool, typer.Option("--question", help="Only state the question, without its answer.")]
+Hint = Annotated[int | None, typer.Option(help="The question with a hint; --hint 2 with two.", min=1, max=99)]
 
 
 class Grading(Group):
@@ -93,58 +84,50 @@ class ExerciseCommand(TyperCommand):
 
 
 def _add_command(exercise: Exercise) -> None:
-    """Makes the command of an exercise; its signature, which typer reads, comes from the table."""
+    """Makes the command of an exercise, with those of the options that the exercise has."""
 
-    def command(**given: Any) -> None:
-        own = {name: given.pop(name) for name in exercise.options}
-        _run(exercise, own, **given)
+    class Own(Group):
+        pass
 
-    defaults = {name: None if usual == "auto" else usual for name, usual in exercise.options.items()}
-    parameters = {name: (OPTIONS[name], usual) for name, usual in defaults.items()} | OF_ALL
-    command.__doc__ = exercise.summary
-    command.__annotations__ = {name: annotation for name, (annotation, _) in parameters.items()}
-    command.__signature__ = Signature(  # type: ignore[attr-defined]
-        [
-            Parameter(name, Parameter.KEYWORD_ONLY, default=usual, annotation=annotation)
-            for name, (annotation, usual) in parameters.items()
-        ]
-    )
+    Own.__annotations__ = {name: OPTIONS[name] for name in exercise.options}
+    for name, usual in exercise.options.items():
+        setattr(Own, name, None if usual == "auto" else usual)
+
     example = f"Example:  augenmerk theory {exercise.task} {exercise.example}"
-    app.command(exercise.task, cls=ExerciseCommand, epilog=example)(command)
 
+    @app.command(exercise.task, cls=ExerciseCommand, help=exercise.summary, epilog=example)
+    @grouped
+    def run(
+        own: Own = GROUP,
+        out: Out = None,
+        pictures: Pictures = GROUP,
+        question: Question = False,
+        hint: Hint = None,
+        json: Json = False,
+    ) -> None:
+        from augenmerk.cli.theory_output import show_question, show_result
 
-def _run(
-    exercise: Exercise,
-    own: dict[str, Any],
-    *,
-    out: Path | None,
-    question: bool,
-    hint: int | None,
-    json: bool,
-    **picture: Any,
-) -> None:
-    from augenmerk.cli.theory_output import show_question, show_result
+        settings = dict(vars(own))
+        if question or hint:
+            if out is not None:
+                raise AugenmerkError(
+                    f"{out}: --out draws the answer, for which --question and --hint do not ask; "
+                    "augenmerk theory questions --out questions.md writes all questions to a file."
+                )
+            unscaled = settings.get("unscaled", False)
+            asked = exercise.without_root() if unscaled else exercise
+            _print(asked.as_dict(hint or 0), show_question(asked, hint or 0, unscaled), json)
+            return
+        from augenmerk.theory.results import Setup
 
-    if question or hint:
+        style = pictures.make_style()
+        c = settings.pop("length" if "length" in settings else "scale", None)
+        result = exercise.run(Setup(**settings, c=c))
         if out is not None:
-            raise AugenmerkError(
-                f"{out}: --out draws the answer, for which --question and --hint do not ask; "
-                "augenmerk theory questions --out questions.md writes all questions to a file."
-            )
-        unscaled = own.get("unscaled", False)
-        asked = exercise.without_root() if unscaled else exercise
-        _print(asked.as_dict(hint or 0), show_question(asked, hint or 0, unscaled), json)
-        return
-    from augenmerk.theory.results import Setup
+            from augenmerk.theory.drawing import draw
 
-    style = Pictures(**picture).make_style()
-    c = own.pop("length" if "length" in own else "scale", None)
-    result = exercise.run(Setup(**own, c=c))
-    if out is not None:
-        from augenmerk.theory.drawing import draw
-
-        _save(out, lambda theme: draw(result, theme), style)
-    _print(result.as_dict(), show_result(result), json)
+            _save(out, lambda theme: draw(result, theme), style)
+        _print(result.as_dict(), show_result(result), json)
 
 
 for _exercise in EXERCISES.values():
