@@ -61,31 +61,19 @@ def examine_step(query: Array, keys: Array, scale: float, setup: Setup) -> StepR
     logits = keys @ query * scale
     weights = attention_weights(query, keys, scale)
     # A key that is lambda times as long has a logit that is lambda times as large: only logits are drawn.
-    noise, rng = KeyNoise.of_norms(len(keys), setup.beta), np.random.default_rng(setup.seed)
-    _, noisy_logits = noise.sample(logits[:, None], setup.samples, rng)
+    rng = np.random.default_rng(setup.seed)
+    _, noisy_logits = KeyNoise.of_norms(len(keys), setup.beta).sample(logits[:, None], setup.samples, rng)
     noisy = attention_weights(np.ones(1), noisy_logits, 1.0)  # (N, m)
     low, high = np.quantile(noisy, [0.05, 0.95], axis=0)
     norms, query_norm = np.linalg.norm(keys, axis=1), float(np.linalg.norm(query))
     cosines = np.clip(keys @ query / np.where(norms, norms * query_norm, 1), -1, 1)
+    strength = strength_needed(len(keys), 1, setup.eps)
     reports = []
-    for j in range(len(keys)):
-        found = reach(keys, [j])
-        strength = strength_needed(len(keys), 1, setup.eps)
-        reports.append(
-            KeyReport(
-                norm=float(norms[j]),
-                angle=math.degrees(math.acos(cosines[j])),
-                logit=float(logits[j]),
-                weight=float(weights[j]),
-                copyable=found.possible,
-                margin=found.margin,
-                query_needed=strength / (scale * found.margin) if found.possible else math.inf,
-                ceiling=found.ceiling,
-                noisy_mean=float(noisy[:, j].mean()),
-                noisy_low=float(low[j]),
-                noisy_high=float(high[j]),
-            )
-        )
+    for j, found in enumerate(reach(keys, [j]) for j in range(len(keys))):
+        needed = strength / (scale * found.margin) if found.possible else math.inf
+        seen = float(norms[j]), math.degrees(math.acos(cosines[j])), float(logits[j]), float(weights[j])
+        noise = float(noisy[:, j].mean()), float(low[j]), float(high[j])
+        reports.append(KeyReport(*seen, found.possible, found.margin, needed, found.ceiling, *noise))
     ordered = np.sort(logits)
     unit = keys / np.where(norms, norms, 1)[:, None]
     pairs = np.triu_indices(len(keys), 1)

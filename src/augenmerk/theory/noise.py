@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -161,9 +162,13 @@ class _Experiment:
     def resample(self, noise: KeyNoise, queries: Queries) -> Samples:
         return resample(self.means, noise, queries, self.setup.samples, self.rng, self.setup.scale)
 
-    def settings(self, **own: float) -> dict[str, float | None]:
-        setup = self.setup
-        return setup.as_dict(c=self.c, s=self.s, beta=setup.beta, scale=setup.scale, **own)
+    def describe(self, drawn: Samples, distances: Array, bound: float, **own: float) -> dict[str, Any]:
+        """Returns what a result has of samples, with the distances of their outputs from the average."""
+        numbers = {"c": self.c, "s": self.s, "beta": self.setup.beta, "scale": self.setup.scale, **own}
+        return {
+            **{"weights": drawn.weights.mean(axis=0), "output": drawn.outputs(self.values).mean(axis=0)},
+            **{"error": float(distances.mean()), "bound": bound, "settings": self.setup.as_dict(**numbers)},
+        }
 
 
 def run_noisy_average(setup: Setup) -> Result:
@@ -196,11 +201,7 @@ def run_noisy_average(setup: Setup) -> Result:
             mean_of("mean of lambda^2", drawn.lambdas[:, 0] ** 2, 1 + beta),
             mean_of("mean distance of the output", distances, bound, relation="at most"),
         ),
-        weights=drawn.weights.mean(axis=0),
-        output=outputs.mean(axis=0),
-        error=float(distances.mean()),
-        bound=bound,
-        settings=run.settings(),
+        **run.describe(drawn, distances, bound),
         remarks=(
             f"The mean output is {np.linalg.norm(outputs.mean(axis=0) - middle):.3f} away from "
             f"(v_a + v_b)/2, a single one {distances.mean():.3f} on average (v_a and v_b are 1 away).",
@@ -224,11 +225,10 @@ def run_several_heads(setup: Setup) -> Result:
     of_two = closed_form.weight_of_first(keys, s, beta)
     expected = closed_form.head_per_value_weight(keys, s, beta, heads)
     breaks, breaks_keys = (closed_form.head_breaks(keys, s, beta, EPS, o) for o in ("means", "keys"))
-    any_breaks = 1 - (1 - breaks) ** heads
     negative = closed_form.head_breaks(2, math.inf, beta, 0.5)  # P(lambda <= 0)
     lost = 1 - closed_form.head_weight(keys, s, beta).mean
     bound = lost * float(np.mean([radius(values, v) for v in values[:heads]]))
-    alone = (deviation_of("deviation of alpha_a, one head", one.weights[:, 0], of_two),) if heads == 2 else ()
+    alone = [deviation_of("deviation of alpha_a, one head", one.weights[:, 0], of_two)] * (heads == 2)
     return Result(
         construction=f"q_i = c mu_i, c = {run.c:.1f} (s = {s:.2f}), {heads} heads, beta = {beta:g}",
         measures=(
@@ -236,16 +236,12 @@ def run_several_heads(setup: Setup) -> Result:
             mean_of("mean of the weight on v_a, a head each", drawn.weights[:, 0], *expected[:2]),
             deviation_of("deviation of it", drawn.weights[:, 0], expected),
             rate_of(f"a head leaves over {EPS:g} elsewhere", drawn.is_broken[:, 0], breaks),
-            rate_of("any of the heads does", np.any(drawn.is_broken, axis=1), any_breaks),
+            rate_of("any of the heads does", drawn.is_broken.any(axis=1), 1 - (1 - breaks) ** heads),
             rate_of("lambda_a <= 0: no scale helps", drawn.lambdas[:, 0] <= 0, negative),
             rate_of("a head c k_a does, instead of c mu_a", from_keys.is_broken[:, 0], breaks_keys),
             mean_of("mean distance of the output", distances, bound, relation="at most"),
         ),
-        weights=drawn.weights.mean(axis=0),
-        output=drawn.outputs(values).mean(axis=0),
-        error=float(distances.mean()),
-        bound=bound,
-        settings=run.settings(heads=heads),
+        **run.describe(drawn, distances, bound, heads=heads),
         remarks=(
             f"The output of one head is {one.distances(values, heads).mean():.3f} away from the average on "
             f"average, that of {heads} heads {distances.mean():.3f}.",
@@ -290,11 +286,7 @@ def run_noisy_direction(setup: Setup) -> Result:
             rate_of("lambda_a <= 0: no scale helps", two.lambdas[:, 0] <= 0, negative),
             mean_of("mean distance of the output, two heads", distances, bound, relation="at most"),
         ),
-        weights=two.weights.mean(axis=0),
-        output=two.outputs(values).mean(axis=0),
-        error=float(distances.mean()),
-        bound=bound,
-        settings=run.settings(alpha=alpha),
+        **run.describe(two, distances, bound, alpha=alpha),
         remarks=(
             f"The output of one head is {one.distances(values).mean():.3f} away from the average on average, "
             f"that of two heads {distances.mean():.3f}; where lambda_a is above {LONG:g}, as in "

@@ -8,11 +8,12 @@ of the parts. There is no 1/sqrt(d) in these two tasks.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby, product
 
 import numpy as np
+from scipy.linalg import block_diag
 from scipy.optimize import linprog
 
 from augenmerk.base.errors import AugenmerkError
@@ -59,15 +60,7 @@ def self_attend(inputs: Array, K: Array, Q: Array, V: Array, scale: float = 1.0)
 
 def with_bystanders(inputs: Array, count: int) -> Array:
     """Adds inputs until there are `count`; each new one is a part that no other input contains."""
-    beside = count - len(inputs)
-    if beside < 0:
-        raise AugenmerkError(
-            f"This task has {len(inputs)} inputs of its own: give --keys {len(inputs)} or more."
-        )
-    wide = np.zeros((count, inputs.shape[1] + beside))
-    wide[: len(inputs), : inputs.shape[1]] = inputs
-    wide[len(inputs) :, inputs.shape[1] :] = np.eye(beside)
-    return wide
+    return np.asarray(block_diag(inputs, np.eye(count - len(inputs))))
 
 
 def solve(inputs: Array, wanted: Mapping[int, Array]) -> Projections | None:
@@ -86,7 +79,9 @@ def solve(inputs: Array, wanted: Mapping[int, Array]) -> Projections | None:
             f"{len(inputs)} inputs and {len(positions)} wanted outputs are too many for the solver: there "
             f"are more than {MAX_CHOICES:,} ways to make the outputs from the inputs."
         )
-    for alike in _choices(len(inputs), len(positions)):
+    subsets = [s for size in range(1, len(inputs) + 1) for s in combinations(range(len(inputs)), size)]
+    choices = sorted(product(subsets, repeat=len(positions)), key=_count_sources)
+    for _, alike in groupby(choices, key=_count_sources):  # those with the fewest inputs first
         found = []
         for sources in alike:
             taken = np.stack([inputs[list(source)].mean(0) for source in sources])
@@ -102,37 +97,23 @@ def solve(inputs: Array, wanted: Mapping[int, Array]) -> Projections | None:
 Sources = tuple[tuple[int, ...], ...]  # for each wanted output, the inputs whose values it averages
 
 
-def _choices(inputs: int, outputs: int) -> Iterator[list[Sources]]:
-    """Yields all choices in groups that use equally many inputs, those with the fewest first."""
-    subsets = [s for size in range(1, inputs + 1) for s in combinations(range(inputs), size)]
-
-    def size(choice: Sources) -> int:
-        return sum(map(len, choice))
-
-    for _, alike in groupby(sorted(product(subsets, repeat=outputs), key=size), key=size):
-        yield list(alike)
+def _count_sources(sources: Sources) -> int:
+    return sum(map(len, sources))
 
 
 def _sparsest_map(inputs: Array, outputs: Array) -> Array | None:
     """Returns the matrix M with M inputs_i = outputs_i and the smallest sum of |entries|, or None."""
-    rows = []
-    for values in outputs.T:  # one row of M at a time: M_r . inputs_i = outputs_ir
-        row = _smallest(equal=inputs, equal_to=values)
-        if row is None:
-            return None
-        rows.append(row)
-    return np.stack(rows)
+    # One row of M at a time: M_r . inputs_i = outputs_ir
+    rows = [_smallest(equal=inputs, equal_to=values) for values in outputs.T]
+    return None if any(row is None for row in rows) else np.array(rows)
 
 
 def _queries(inputs: Array, positions: Sequence[int], sources: Sources) -> Array | None:
     """Returns Q with (Q x_i) . x_j tied over the sources of each i, and at least 1 larger than elsewhere."""
     size = inputs.shape[1]
-    tied: list[Array] = []
-    above: list[Array] = []
+    tied, above = list[Array](), list[Array]()
     for position, source in zip(positions, sources, strict=True):
-        for j in range(len(inputs)):
-            if j == source[0]:
-                continue
+        for j in set(range(len(inputs))) - {source[0]}:
             # (Q x_i) . y = sum_rs Q_rs y_r x_is
             difference = np.outer(inputs[source[0]] - inputs[j], inputs[position]).ravel()
             (tied if j in source else above).append(difference)
@@ -212,9 +193,13 @@ def run_without_projections(setup: Setup) -> Result:
             added_weights.append(float(weights[1, 1]))
             added_errors.append(float(np.linalg.norm(outputs[1] - other[1])))
             distances.append(distance_from_hull(parts[1], other) / B)
-    worst, least = int(np.argmax(errors)), _least_distance(keys - 3)
-    parts, x = all_parts[0], inputs @ all_parts[0]
+    worst, parts, x = int(np.argmax(errors)), all_parts[0], inputs @ all_parts[0]
     weights, outputs = self_attend(x, eye, eye, eye)
+    # The hull of u_d + u_b, u_c + u_b and n = m - 3 inputs of one other part is nearest to u_b for a weight w
+    # on each of the first two and the rest evenly on the others. The squared distance over B^2 is then
+    # 2 w^2 + (1 + 1/n)(1 - 2w)^2, smallest at w = k / (1 + 2k) with k = 1 + 1/n.
+    k = math.inf if keys == 3 else 1 + 1 / (keys - 3)
+    least = math.sqrt(1 / (1 / k + 2))
     return Result(
         construction=_construction(B, setup),
         measures=(
@@ -243,16 +228,6 @@ def run_without_projections(setup: Setup) -> Result:
         refuted=_refute_short_parts(B, errors[worst], "c_2 is", "u_a"),
         picture=lambda: (B, keys),
     )
-
-
-def _least_distance(alone: int) -> float:
-    """Returns how near the hull of u_d + u_b, u_c + u_b and `alone` inputs of one part comes to u_b, over B.
-
-    With weights w, w on the first two and the rest evenly on the others the square of the distance is
-    2 w^2 + (1 + 1/n)(1 - 2w)^2, smallest at w = k / (1 + 2k) with k = 1 + 1/n.
-    """
-    k = math.inf if alone == 0 else 1 + 1 / alone
-    return math.sqrt(1 / (1 / k + 2))
 
 
 def run_with_projections(setup: Setup) -> Result:
