@@ -190,7 +190,7 @@ def test_a_number_that_has_to_be_small_says_so() -> None:
         ("1.2", "the two keys added", "."),
         ("1.2", "", "it is empty"),
         ("1.2", "keine Ahnung", "there is no 'keine' in this task; there are k_a, k_b, c, d, m."),
-        ("1.4", "ich weiß es nicht", "character 8: 'ß' has no place in a formula"),
+        ("1.4", "ich weiß es nicht", "character 8: 'ß' cannot be part of a formula"),
         ("1.2", "c(K_a + k_b)", "there is no 'K_a' in this task; there are k_a, k_b, c, d, m."),
         ("1.2", "(v_a + v_b)/2", "there is no 'v_a' in this task; there are k_a"),
         (

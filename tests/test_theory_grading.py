@@ -234,7 +234,7 @@ def test_the_unscaled_form_is_graded_too() -> None:
         ("1.2", ["sqrt(-2)*k_a"], "the root or logarithm of a number that is not positive"),
         ("1.2", ["(-2)^0.5*k_a"], "has no value"),
         ("1.2", ["exp(1000)*k_a"], "or is too large"),
-        ("1.2", ["__import__('os').system('true')"], "character 12: .* has no place"),
+        ("1.2", ["__import__('os').system('true')"], "character 12: .* cannot be part"),
     ],
 )
 def test_answers_that_cannot_be_graded_get_a_sentence(task: str, answers: list[str], reason: str) -> None:

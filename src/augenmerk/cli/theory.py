@@ -111,7 +111,7 @@ def _add_command(exercise: Exercise) -> None:
         if question or hint:
             if out is not None:
                 raise AugenmerkError(
-                    f"{out}: --out draws the answer, for which --question and --hint do not ask; "
+                    f"{out}: --out draws the answer, and --question and --hint show none; "
                     "augenmerk theory questions --out questions.md writes all questions to a file."
                 )
             unscaled = settings.get("unscaled", False)

@@ -1,4 +1,4 @@
-"""Shows results of the theory lab: yields lines of text, and tables, for the console to print."""
+"""Shows results of the theory lab: yields lines of text and tables that the console prints."""
 
 import csv
 import io
@@ -146,7 +146,7 @@ def format_questions(exercises: "Sequence[Exercise]") -> str:
         lines += [part for formula in formulas for part in (f"    {formula}", "")]
         lines += [*textwrap.wrap(text, WIDTH), ""]
         if exercise.answer:
-            lines += ["| name | what it stands for |", "|---|---|"]
+            lines += ["| name | meaning |", "|---|---|"]
             lines += [f"| {name} | {meaning} |" for name, meaning in exercise.names.items()]
             lines += ["", f"Answer: {exercise.answer.prompt}", ""]
     return "\n".join(lines)

@@ -53,7 +53,7 @@ Signs = frozenset[int]
 """How a letter may be: large (1), of any moderate size (0), or small (-1)."""
 _LARGE, _SMALL, _ANY = frozenset({1}), frozenset({-1}), frozenset({-1, 0, 1})
 MAX_BOUND = 10.0
-"""That a letter is below a larger number than this means little."""
+"""The largest bound that makes a letter small: to be below a larger number means little."""
 _LETTER = (
     rf"(?:[A-Za-z]|\\?(?:var)?(?:{'|'.join(GREEK.values())})|[{''.join(GREEK)}])(?![A-Za-z])"
     r"(?:_?(?:[A-Za-z0-9]\b|\{[A-Za-z0-9]+\}|[₀-₉]))?(?:'(?![A-Za-z]))?"
@@ -268,7 +268,7 @@ def _find_definitions(
         names, start = _split_off_names(condition)
         if (
             len(names) != 1
-            or read_condition(condition) is not None  # such as `c = ∞`, which says how large c is
+            or read_condition(condition) is not None  # such as `c = ∞`, which is about how large c is
             or not FREE_NAME.fullmatch(names[0])
             or names[0] in (*found, *known - SCALES)
         ):
@@ -318,9 +318,9 @@ def _read_signs(
 
 
 def read_condition(text: str) -> dict[str, Signs] | None:
-    """Returns what a condition says about the sizes of letters; None if it may say anything else.
+    """Returns which sizes of letters a condition allows; None if it may mean anything else.
 
-    That a number is positive, real or a constant says nothing, since every letter is taken to be that.
+    Every letter is taken to be a positive, real constant anyway.
     """
     signs: dict[str, Signs] = {}
     letters, sizes, related = list[str](), set[Signs](), list[str]()
@@ -351,7 +351,7 @@ def read_condition(text: str) -> dict[str, Signs] | None:
 
 
 def _read_relation(relation: re.Match[str]) -> Signs | None:
-    """Returns what one relation says about its letter; None if it may say anything else."""
+    """Returns which sizes of its letter a relation allows; None if it may mean anything else."""
     if relation["infinite"]:
         return _LARGE
     if relation["zero"]:

@@ -58,7 +58,7 @@ def entropy(weights: ArrayLike) -> Array:
 
 
 def total_variation(weights: ArrayLike, wanted: ArrayLike) -> Array:
-    """Returns how much weight is in the wrong place: half the sum of |difference| over the last axis.
+    """Returns how much weight is in the wrong position: half the sum of |difference| over the last axis.
 
     The error of the output is at most this times the largest distance between two values.
     """

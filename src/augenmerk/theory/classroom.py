@@ -1,4 +1,4 @@
-"""Grades the answers of a whole class: a CSV file with a row, or a cell, for each student and task.
+"""Grades the answers of a whole class: a CSV file with one row, or one cell, per student and task.
 
 A file that is no such table is an error. An answer that cannot be read never stops the others: it needs
 review, by the teacher.

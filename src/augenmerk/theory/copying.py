@@ -30,7 +30,7 @@ ROUNDING = 1e-6  # the error that a very large query may make in a tie by roundi
 
 @dataclass(frozen=True)
 class Reach:
-    """Says whether a query exists that averages a subset of the keys: the best one, or why there is none."""
+    """Whether a query exists that averages a subset of the keys: the best one, or why there is none."""
 
     subset: tuple[int, ...]
     query: Array | None  # the unit vector with the largest margin; None if there is no such query

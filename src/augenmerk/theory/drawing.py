@@ -41,9 +41,9 @@ def use_settings(theme: Theme, *, formulas: bool = False) -> Iterator[None]:
         yield
 
 
-def scatter(axes: Axes, places: Array, size: float, **style: Any) -> None:
+def scatter(axes: Axes, points: Array, size: float, **style: Any) -> None:
     """Draws dots of a size in points at the rows of an array (N, 2)."""
-    axes.scatter(places[:, 0], places[:, 1], s=pt(size) ** 2, **style)
+    axes.scatter(points[:, 0], points[:, 1], s=pt(size) ** 2, **style)
 
 
 def draw(result: Result, theme: Theme) -> Figure:
@@ -212,7 +212,7 @@ def draw_averaging(theme: Theme, keys: Array, c: float, scale: float, seed: int)
     left.set(ylim=(0, 0.55), xlabel="$s = c/\\sqrt{d}$" if scale != 1 else "$s = c$", ylabel="weight")
     left.set_title(f"{count} orthonormal keys: formula and measurement (rings)")
     left.legend(loc="center right", bbox_to_anchor=(1.0, 0.45))
-    # From a generator of its own, so that the picture does not depend on the number of samples.
+    # From a separate generator, so that the picture does not depend on the number of samples.
     rng = np.random.default_rng([seed, 31])
     plane = rng.standard_normal((min(count, MAX_PLANE_KEYS), 2))
     labels: dict[bool, str | None] = {True: "can be averaged: an edge of the hull", False: "cannot"}

@@ -213,7 +213,7 @@ def _draw_keys(axes: Axes, report: StepReport, source: Sequence[str], line: floa
         axes.plot([], [], "o", ms=size, mfc="none", mec=theme.muted, label=f"weight {weight:g}")
     _add_legend(axes, len(source))
     axes.set(xlabel="length along the query (what the logit sees)", ylabel="length across it")
-    # The names stand in two columns, left and right of all rays, with a line from each to its key.
+    # The names are in two columns, left and right of all rays, with a line from each to its key.
     left, right = axes.get_xlim()
     axes.set_xlim(left - 0.2 * (right - left), right + 0.2 * (right - left))
     gap = np.ptp(axes.get_ylim()) * line

@@ -124,7 +124,7 @@ class _Parser:
         """The token that comes next."""
         token = self.tokens[self.index]
         if token.kind == "other":
-            self.fail(token.at, f"'{token.text}' has no place in a formula")
+            self.fail(token.at, f"'{token.text}' cannot be part of a formula")
         return token
 
     def take(self, reading: str | None = None) -> Token:

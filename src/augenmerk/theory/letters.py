@@ -272,7 +272,7 @@ def _find_signs(experiment: Experiment, names: Sequence[str], *relations: Relati
 
 
 def _find_superfluous(experiment: Experiment, rates: Rates, *relations: Relation) -> list[str]:
-    """Returns the letters that have to be small and might as well be 0, unless the answer says so."""
+    """Returns the letters that have to be small and might as well be 0, unless the answer asks for it."""
     found = []
     for name in (n for n, rate in rates.items() if rate < 0 and experiment.allowed(n) != {-1}):
         rest = {other: rate for other, rate in rates.items() if other != name}

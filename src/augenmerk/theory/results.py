@@ -23,7 +23,7 @@ MAX_SCALE = 1e9  # beyond this size of the query the rounding of the logits may 
 
 Relation = Literal["equal", "at most", "at least"]
 Verdict = Literal["right", "right if", "wrong"]
-"""What an experiment says about an answer; `right if` means only under a condition."""
+"""What an experiment finds about an answer; `right if` means only under a condition."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class Grade:
 def plane_values(count: int) -> Array:
     """Returns values (m, 2) in the plane: v_a = (-1, 0), v_b = (1, 0), and the others on an arc above them.
 
-    The first coordinate of an output says how it leans between v_a and v_b, the second what leaks.
+    The first coordinate of an output is how it leans between v_a and v_b, the second what leaks.
     """
     angles = np.linspace(math.pi, 0, count)[1:-1] if count > 2 else np.zeros(0)
     others = np.stack([1.4 * np.cos(angles), 0.4 + 1.2 * np.sin(angles)], axis=1)

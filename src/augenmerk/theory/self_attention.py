@@ -3,7 +3,7 @@
     x_1 = u_d + u_b,  x_2 = u_a,  x_3 = u_c + u_b        u orthogonal, each of length B
 
 Inputs and matrices are written as coefficients over the parts: an input is a row of 0s and 1s, and a matrix
-M stands for sum_rs M_rs u_r u_s^T / B^2, so that it maps u_s to M_rs u_r. Such an answer holds for any choice
+M means sum_rs M_rs u_r u_s^T / B^2, so that it maps u_s to M_rs u_r. Such an answer holds for any choice
 of the parts. There is no 1/sqrt(d) in these two tasks.
 """
 

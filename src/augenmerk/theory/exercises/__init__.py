@@ -72,7 +72,7 @@ class Exercise:
     claim: str
     options: Mapping[str, Any]
     names: Mapping[str, str] = field(default_factory=dict)
-    """The names in the question, each with what it stands for."""
+    """The names in the question, each with its meaning."""
     result_title: str = ""
     answer: AnswerKey | None = None
     german: Wording | None = None
