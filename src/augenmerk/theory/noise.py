@@ -236,7 +236,7 @@ def run_several_heads(setup: Setup) -> Result:
             mean_of("mean of the weight on v_a, a head each", drawn.weights[:, 0], *expected[:2]),
             deviation_of("deviation of it", drawn.weights[:, 0], expected),
             rate_of(f"a head leaves over {EPS:g} elsewhere", drawn.is_broken[:, 0], breaks),
-            rate_of("any of the heads does", drawn.is_broken.any(axis=1), 1 - (1 - breaks) ** heads),
+            rate_of("any of the heads does", np.any(drawn.is_broken, axis=1), 1 - (1 - breaks) ** heads),
             rate_of("lambda_a <= 0: no scale helps", drawn.lambdas[:, 0] <= 0, negative),
             rate_of("a head c k_a does, instead of c mu_a", from_keys.is_broken[:, 0], breaks_keys),
             mean_of("mean distance of the output", distances, bound, relation="at most"),
