@@ -87,11 +87,10 @@ def _add_command(exercise: Exercise) -> None:
     """Makes the command of an exercise, with those of the options that the exercise has."""
 
     class Own(Group):
-        pass
-
-    Own.__annotations__ = {name: OPTIONS[name] for name in exercise.options}
-    for name, usual in exercise.options.items():
-        setattr(Own, name, None if usual == "auto" else usual)
+        @classmethod
+        def list_options(cls) -> dict[str, tuple[Any, Any]]:
+            usual = {name: None if value == "auto" else value for name, value in exercise.options.items()}
+            return {name: (OPTIONS[name], usual[name]) for name in usual}
 
     example = f"Example:  augenmerk theory {exercise.task} {exercise.example}"
 
