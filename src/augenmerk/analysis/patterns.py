@@ -258,6 +258,8 @@ def _compare_with_gold(matches: Sequence[PatternMatch]) -> dict[str, Any]:
     }
 
 
+# Heads
+
 COMPARED = ("monotonicity", "sharpness", "entropy_normalised", "diagonal", "end_mass")
 """The measures by which heads are compared."""
 

@@ -172,10 +172,10 @@ def _split(
 ) -> dict[str, Any]:
     """Copies the lines into blocks; returns the scan, which also tells which lines were bad."""
     bad_lines: list[BadLine] | None = [] if job.skip_bad else None
+    settings = translator.search_settings(**job.options)
 
     def read() -> Iterator[tuple[bytes, int]]:
         total = 0
-        settings = translator.search_settings(**job.options)
         for lines in translator.chunks(read_lines(source, bad_lines), settings):
             total += len(lines)
             yield "\n".join(lines).encode(), len(lines)
@@ -212,9 +212,7 @@ class BlockTranslator:
     def __call__(self, number: int, first: int, sha256: str) -> dict[str, Any]:
         """Translates a block whose first line has the number `first`, counted from 0; returns its entry."""
         lines = self._blocks.read(number, sha256).decode().split("\n")
-        truncated: list[int] = []
-        unfamiliar: dict[Reason, list[int]] = {}
-        uncovered: list[Any] = []
+        about: dict[str, Any] = {"truncated": [], "unfamiliar": {}, "uncovered": []}
 
         def translate() -> Iterator[bytes]:
             translations = self._translator.stream(
@@ -224,16 +222,14 @@ class BlockTranslator:
                 split_sentences=self._job.split_sentences,
                 **self._job.options,
             )
-            for line, translation in enumerate(translations, first + 1):
-                if translation.unfamiliar is not None:
-                    unfamiliar.setdefault(translation.unfamiliar, [0, line])[0] += 1
-                if translation.truncated:
-                    truncated.append(line)
-                if translation.uncovered is not None:
-                    uncovered[:] = uncovered or [0, line, translation.uncovered]
-                    uncovered[0] += 1
-                for text in self._job.format.format(line, translation):
-                    yield text.encode()
+            for line, one in enumerate(translations, first + 1):
+                if one.truncated:
+                    about["truncated"].append(line)
+                if one.unfamiliar is not None:
+                    about["unfamiliar"].setdefault(one.unfamiliar, [0, line])[0] += 1
+                if one.uncovered is not None:
+                    about["uncovered"] = about["uncovered"] or [0, line, one.uncovered]
+                    about["uncovered"][0] += 1
+                yield "".join(self._job.format.format(line, one)).encode()
 
-        about = {"truncated": truncated, "unfamiliar": unfamiliar, "uncovered": uncovered}
         return self._blocks.finish(number, translate(), about)
