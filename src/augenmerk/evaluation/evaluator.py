@@ -147,7 +147,7 @@ class Evaluator:
             "ensemble": [str(other.path) for other in ensemble],
             "mbr": mbr,
             "precision": precision if precision != run.config.search.precision else None,
-            "data": data and data.name,
+            "data": None if data is None else data.name,
         }
         self.row_labels = {key: value for key, value in labels.items() if value}
         """The labels of rows that are not about the run alone, as it is, on its own data."""

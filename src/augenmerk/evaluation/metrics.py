@@ -169,7 +169,7 @@ class _Sacrebleu(TextMetric):
 
     def score(self, hypotheses: Sequence[str], references: Sequence[str]) -> TextScore:
         found = self._metric.corpus_score(list(hypotheses), [list(references)])
-        ratio = getattr(found, "ratio", None)
+        ratio = float(found.ratio) if self._name == "BLEU" else None
         return TextScore(float(found.score), str(self._metric.get_signature()), ratio)
 
 
