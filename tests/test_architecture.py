@@ -37,7 +37,7 @@ WITHOUT_TORCH = (
     *("translation/translation.py", "translation/mbr.py", "translation/alignment.py", "data"),
     *("evaluation/agreement.py", "evaluation/silver.py", "text/familiarity.py"),
     *("analysis/wanted.py", "analysis/patterns.py", "analysis/measures.py", "analysis/patterns_page.py"),
-    *("study/collect.py", "study/result.py", "study/report.py", "study/charts.py", "study/result.py"),
+    *("study/collect.py", "study/result.py", "study/report.py", "study/charts.py"),
 )
 
 

@@ -51,7 +51,9 @@ def run_demo(
     rows = []
     for attention in MECHANISMS:
         config = demo_config(attention)
-        run = _run(folder / attention, config)
+        path = folder / attention
+        is_same = (path / "config.toml").exists() and RunDirectory.open(path).config == config
+        run = RunDirectory.open(path) if is_same else start(config, path)
         if not run.finished:
             announce(f"training with attention '{attention}'")
             with reporter(config) as shown:
@@ -73,12 +75,3 @@ def run_demo(
             }
         )
     return rows
-
-
-def _run(folder: Path, config: RunConfig) -> RunDirectory:
-    """Returns the run in `folder` if it has the same settings, or else starts a new one."""
-    if (folder / "config.toml").exists():
-        run = RunDirectory.open(folder)
-        if run.config == config:
-            return run
-    return start(config, folder)
