@@ -20,8 +20,7 @@ from augenmerk.base.config import RunConfig, SearchConfig, load_config
 from augenmerk.base.errors import AugenmerkError, format_message, shorten
 from augenmerk.cli.terminal import SafeConsole
 from augenmerk.run.directory import RunDirectory
-from augenmerk.study.executor import LocalExecutor, log_name
-from augenmerk.study.worker import Job
+from augenmerk.study.jobs import Job, LocalExecutor, log_name
 from tests.command import COMMAND, fails_with_a_sentence, run_command
 from tests.runs import SharedRuns, tiny
 

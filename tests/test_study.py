@@ -35,6 +35,7 @@ from augenmerk.evaluation.significance import estimate_mean
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study import runner
 from augenmerk.study.collect import collect
+from augenmerk.study.jobs import INTERRUPTED, Event, Job, execute
 from augenmerk.study.plan import Study, read_study
 from augenmerk.study.result import StudyResult, is_running
 from augenmerk.study.runner import (
@@ -47,7 +48,6 @@ from augenmerk.study.runner import (
     run_study,
     threads_each,
 )
-from augenmerk.study.worker import INTERRUPTED, Event, Job, execute
 from augenmerk.training.data import TextData
 from augenmerk.training.loop import train
 from augenmerk.training.start import start
@@ -167,7 +167,7 @@ def test_a_study_that_was_killed_finds_what_one_that_was_not_finds(
         device="cpu",
     )
     worker = subprocess.Popen(
-        [sys.executable, "-m", "augenmerk.study.worker", json.dumps(asdict(job))],
+        [sys.executable, "-m", "augenmerk.study.jobs", json.dumps(asdict(job))],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         env={**os.environ, "OMP_NUM_THREADS": str(threads_each(2)), "MKL_NUM_THREADS": str(threads_each(2))},
@@ -439,7 +439,7 @@ def test_a_worker_that_nobody_listens_to_saves_and_stops(study: Study, tmp_path:
     config["data"] |= {"train": "val"}  # the smallest
     job = Job(str(tmp_path / "run"), config, ["test"], [1], [], "cpu")
     worker = subprocess.Popen(
-        [sys.executable, "-m", "augenmerk.study.worker", json.dumps(asdict(job))],
+        [sys.executable, "-m", "augenmerk.study.jobs", json.dumps(asdict(job))],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )

@@ -14,10 +14,10 @@ from augenmerk.base.errors import AugenmerkError
 from augenmerk.data import open_bitext
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study.collect import collect
+from augenmerk.study.jobs import Event, Job, execute
 from augenmerk.study.measure import check_padding
 from augenmerk.study.plan import Study, read_study
 from augenmerk.study.runner import RunStatus, check_data, fit_to_data, run_study
-from augenmerk.study.worker import Event, Job, execute
 from augenmerk.text.pairs import sum_pairs
 from augenmerk.training.start import start as begin
 from augenmerk.translation import Translation, Translator, load

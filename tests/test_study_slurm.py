@@ -13,10 +13,10 @@ import pytest
 
 import augenmerk.study.slurm
 from augenmerk.run.directory import RunDirectory
+from augenmerk.study.jobs import INTERRUPTED, Job
 from augenmerk.study.plan import read_study
 from augenmerk.study.runner import run_study
 from augenmerk.study.slurm import SlurmCluster, SlurmExecutor
-from augenmerk.study.worker import INTERRUPTED, Job
 from tests.cluster_study import (
     EPOCHS,
     copy_without_first_run,
@@ -107,7 +107,7 @@ def test_a_worker_saves_when_its_time_is_up(file: Path, tmp_path: Path) -> None:
     run, events = tmp_path / "run", tmp_path / "events"
     job = json.dumps(asdict(Job(str(run), config, ["val"], [1], [], "cpu")))
     worker = subprocess.Popen(
-        [sys.executable, "-m", "augenmerk.study.worker", job, str(events)], stdin=subprocess.DEVNULL
+        [sys.executable, "-m", "augenmerk.study.jobs", job, str(events)], stdin=subprocess.DEVNULL
     )
     wait_for("two epochs", lambda: epochs(run) >= 2)
     worker.send_signal(signal.SIGUSR2)

@@ -27,8 +27,8 @@ from augenmerk.evaluation.agreement import (
 from augenmerk.model.attention import MultiHeadAttention
 from augenmerk.model.transformer import DecoderLayer, EncoderLayer, TransformerTranslator
 from augenmerk.run.directory import RunDirectory
+from augenmerk.study.jobs import Job
 from augenmerk.study.measure import measure_run, read_probes
-from augenmerk.study.worker import Job
 from augenmerk.text.tokenizer import BOS, EOS
 from augenmerk.theory.attention import attention_weights
 from augenmerk.translation import load

@@ -20,9 +20,9 @@ from augenmerk.drawing.figures import DARK, LIGHT
 from augenmerk.serve.registry import ModelRegistry
 from augenmerk.serve.workbench.studies import Studies
 from augenmerk.study.collect import collect, collect_so_far
+from augenmerk.study.jobs import Job, execute
 from augenmerk.study.plan import read_plan, read_study, save_plan
 from augenmerk.study.result import PLAN, RESULT, StudyResult, is_running
-from augenmerk.study.worker import Job, execute
 from augenmerk.translation import load
 from augenmerk.web.templates import WEB
 from tests.serving import Serving, serving

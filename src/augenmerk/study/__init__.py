@@ -1,8 +1,8 @@
 """Studies: variants x seeds, trained run by run and compared honestly. The result is `study.json`.
 
-`plan.py` reads a study's file, `runner.py` checks it and has an executor (`executor.py`, `ray.py`,
-`slurm.py`) run what is missing, and `worker.py` trains and measures (`measure.py`) a run. `collect.py` reads
-the runs, `compare.py` compares them, `result.py` is what both write, and `report.py` and `charts.py` show it.
+`plan.py` reads a study's file, `runner.py` checks it and has executors (`jobs.py`, `ray.py`, `slurm.py`) run
+what is missing; a worker (`jobs.py`) trains and measures (`measure.py`) each run. `collect.py` reads them,
+`compare.py` compares them, `result.py` is what both write, and `report.py` and `charts.py` show it.
 
 May import: training and what that may import, evaluation and analysis.
 Read first: `plan.py`, then `runner.py` and `collect.py`.

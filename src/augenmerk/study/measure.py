@@ -30,8 +30,8 @@ from augenmerk.evaluation.agreement import choose_attention, measure_alignment
 from augenmerk.evaluation.evaluator import Evaluator, hypothesis_path, model_score_path, reference_path
 from augenmerk.evaluation.metrics import Counts, bleu_from_counts, count_bleu, ratio_from_counts
 from augenmerk.run.directory import RunDirectory
+from augenmerk.study.jobs import Job
 from augenmerk.study.plan import PlannedRun, Study
-from augenmerk.study.worker import Job
 from augenmerk.text.pairs import PairsSum, sum_pairs
 from augenmerk.text.words import split_words
 from augenmerk.translation import Translator

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cluster.ray import connect, list_nodes
-from augenmerk.study.executor import LocalExecutor, judge_end
-from augenmerk.study.worker import Event, Job
+from augenmerk.study.jobs import Event, Job, LocalExecutor, judge_end
 
 if TYPE_CHECKING:
     from ray import ObjectRef

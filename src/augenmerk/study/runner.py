@@ -31,11 +31,10 @@ from augenmerk.model.custom import MECHANISM_FILES, check_recorded
 from augenmerk.model.trial import try_mechanism
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study.collect import collect, read_run
-from augenmerk.study.executor import Executor, LocalExecutor
+from augenmerk.study.jobs import Event, Executor, Job, LocalExecutor
 from augenmerk.study.measure import MeasuredRun, describe_split, describe_sum
 from augenmerk.study.plan import PlannedRun, Study, save_plan
 from augenmerk.study.result import MARK, StudyResult, describe_other_data
-from augenmerk.study.worker import Event, Job
 from augenmerk.training import start
 
 if TYPE_CHECKING:

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import atomic_write, error_reason
-from augenmerk.study.executor import (
+from augenmerk.study.jobs import (
+    Event,
+    Job,
     judge_end,
     last_line,
     log_name,
@@ -26,7 +28,6 @@ from augenmerk.study.executor import (
     thread_variables,
     worker_command,
 )
-from augenmerk.study.worker import Event, Job
 
 if TYPE_CHECKING:
     import submitit
