@@ -143,7 +143,7 @@ def study(
             interrupt.args = (f"Finished runs are kept. Continue with:  {command}",)
             raise
         err().print(f"Saved. Continue with:  [bold]{escape(command)}[/]")
-        sys.exit(interrupt.code)
+        sys.exit(interrupt.args[0])
     if json:
         print_json(result.to_dict())
     else:

@@ -55,11 +55,7 @@ has vanished after a minute or two."""
 
 
 class StudyInterrupted(Exception):  # noqa: N818 (nothing went wrong)
-    """Raised after Ctrl-C or SIGTERM, when every run has saved; with the exit code that shells expect."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__(code)
-        self.code = code
+    """Raised after Ctrl-C or SIGTERM, when every run has saved; its argument is the exit code."""
 
 
 # Checks
