@@ -12,17 +12,13 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from augenmerk.base.errors import AugenmerkError, remove_control_characters
 from augenmerk.drawing import AttentionMap, Chart
-from augenmerk.drawing.figures import Style, Theme
+from augenmerk.drawing.figures import Style
 from augenmerk.drawing.html import render_template
 from augenmerk.study.charts import CURVES, NamedChart, list_charts
-from augenmerk.study.result import MEASURES, StudyResult, Summary, describe_doubt
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from augenmerk.study.result import MEASURES, StudyResult, Summary, VariantResult, describe_doubt
 
 COLUMNS = tuple(key for key, metric in MEASURES.items() if metric.study == "column")
 """The measures that a table shows of the study's first split and first beam, if they were measured."""
@@ -98,17 +94,8 @@ def build_columns(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> lis
 
 def _build(result: StudyResult, name: str, style: TableStyle) -> Iterator[Column]:
     """Yields what we measured and what others published of a measure, if there is anything."""
-    variants = result.variants
-    if name == "runs":
-        finished = [sum(run.state == "finished" for run in variant.runs) for variant in variants]
-        totals = [len(variant.runs) for variant in variants]
-        cells = [Cell(f"{done}/{total}") for done, total in zip(finished, totals, strict=True)]
-        yield Column(name, name, False, tuple(cells))
-        return
-    if name == "parameters":
-        counts = (variant.parameters for variant in variants)
-        cells = [Cell() if count is None else Cell(f"{count:,}") for count in counts]
-        yield Column(name, name, False, tuple(cells))
+    if name in ABOUT_RUNS:
+        yield Column(name, name, False, tuple(_describe_runs(each, name) for each in result.variants))
         return
     about = MEASURES[name]
     heading = about.heading
@@ -116,7 +103,7 @@ def _build(result: StudyResult, name: str, style: TableStyle) -> Iterator[Column
         heading += f" on {result.splits[0]}"  # there is also that on the validation split
     measured = {
         variant.name: _format_summary(each, style)
-        for variant in variants
+        for variant in result.variants
         for each in variant.summaries
         if each.measure == name and result.is_leading(each)
     }
@@ -130,8 +117,15 @@ def _build(result: StudyResult, name: str, style: TableStyle) -> Iterator[Column
     }
     for title, found in ((heading, measured), (f"{heading}, published", published)):
         if found:
-            cells = [found.get(variant.name, Cell()) for variant in variants]
-            yield Column(name, title, found is published, tuple(cells))
+            cells = tuple(found.get(variant.name, Cell()) for variant in result.variants)
+            yield Column(name, title, found is published, cells)
+
+
+def _describe_runs(variant: VariantResult, name: str) -> Cell:
+    if name == "parameters":
+        return Cell() if variant.parameters is None else Cell(f"{variant.parameters:,}")
+    finished = sum(run.state == "finished" for run in variant.runs)
+    return Cell(f"{finished}/{len(variant.runs)}")
 
 
 def _format_summary(summary: Summary, style: TableStyle) -> Cell:
@@ -212,10 +206,7 @@ def render_report(result: StudyResult, table: TableStyle = DEFAULT_STYLE, style:
 
 
 def _draw(chart: NamedChart, style: Style) -> Chart:
-    def draw(theme: Theme) -> Figure:
-        return replace(style, theme=theme, title=None).draw(chart.draw)
-
-    return Chart.draw(draw, chart.heading)
+    return Chart.draw(lambda theme: replace(style, theme=theme, title=None).draw(chart.draw), chart.heading)
 
 
 def describe_alignment(result: StudyResult) -> list[str]:

@@ -92,12 +92,12 @@ def _open_runs(study: Study, out: Path) -> Iterator[tuple[PlannedRun, RunDirecto
 def check_settings(study: Study, out: Path) -> None:
     """Raises AugenmerkError if a run was started with other settings than the study has now."""
     for planned, run in _open_runs(study, out):
-        old, new = run.config.model_dump(), planned.config.model_dump()
-        for group, key in ((name, key) for name in new for key in new[name]):
-            if old[group][key] != new[group][key]:
+        old, new = run.config.flatten(), planned.config.flatten()
+        for key in old | new:
+            if old.get(key) != new.get(key):
                 raise AugenmerkError(
-                    f"{run.path} was started with {group}.{key} = {old[group][key]}, but the study now has "
-                    f"{new[group][key]}; choose another --out, or remove that run."
+                    f"{run.path} was started with {key} = {old.get(key)}, but the study now has "
+                    f"{new.get(key)}; choose another --out, or remove that run."
                 )
 
 
