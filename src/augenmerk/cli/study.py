@@ -41,8 +41,10 @@ MEASURES_SHOWN = ("bleu", "chrf", "validation_loss", "alignment_error", "seconds
 
 app = typer.Typer()
 
-JOBS_HELP = "Runs at a time. Default: one for each core, at most 4, or for each GPU; on a cluster 100."
-THREADS_HELP = "CPU threads of each run on this machine. Default: its share of the cores."
+JOBS_HELP = (
+    "Runs at a time. Default: one for each core, at most 4, or each of several GPUs; on a cluster 100."
+)
+THREADS_HELP = "CPU threads of each run on this machine. Default: its share, at most $OMP_NUM_THREADS."
 CPUS_HELP = "On a cluster: cores for each run. Default: 1."
 GPUS_HELP = (
     "On a cluster: GPUs for each run, 0 or 1; with Ray also part of one, which runs share. "
