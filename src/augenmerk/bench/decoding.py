@@ -110,11 +110,8 @@ def _measure(
         for name in engines
     }
     ours = measured.pop("ours")
-    return {
-        "sentences_per_second": ours["sentences_per_second"],
-        "latency_ms": ours["latency_ms"],
-        "others": measured,
-    }
+    del ours["times_ours"]
+    return {**ours, "others": measured}
 
 
 def time_in_turns(rounds: Iterable[Mapping[str, Work]], device: torch.device) -> dict[str, float]:
