@@ -370,7 +370,7 @@ def change(name: str, key: str, value: object) -> Callable[[Path], None]:
     [
         (cut_model, "model.safetensors: damaged"),
         (change_a_weight, "model.safetensors: damaged"),
-        (lambda run: (run / "model.safetensors").unlink(), "model.safetensors is missing"),
+        (lambda run: (run / "model.safetensors").unlink(), "has no model.safetensors"),
         (cut("scores.json"), "scores.json: damaged"),
         (write("scores.json", "[3]"), "scores.json: damaged"),
         (cut("probes.json"), "probes.json: damaged"),
@@ -378,7 +378,7 @@ def change(name: str, key: str, value: object) -> Callable[[Path], None]:
         (cut("result.json"), "result.json: damaged"),
         (write("result.json", "{}"), "seed-2: damaged"),
         (write("metrics.jsonl", "{"), "metrics.jsonl, line"),
-        (cut("tokenizer.source.json"), "model.safetensors: damaged"),
+        (cut("tokenizer.source.json"), "tokenizer.source.json is not a tokenizer"),
         (cut("hypotheses/test.beam1.txt"), "seed-2"),
         (
             cut("hypotheses/test.beam3.scores"),
