@@ -23,9 +23,9 @@ AXE = Path(__file__).parent.parent / "node_modules" / "axe-core" / "axe.min.js"
 SENTENCE = "Der Hund schläft."
 VIEWS = {
     "translate": f"/#text={SENTENCE}&open=change,beam&at=1",
-    "runs": "/runs#run=mean/seed-1&run=scaled-dot/seed-1&settings=all",
+    "runs": f"/runs#run={NAME}/runs/mean/seed-1&run={NAME}/runs/scaled-dot/seed-1&settings=all",
     "studies": "/studies",
-    "study": f"/studies#study={NAME}",
+    "study": f"/studies?study={NAME}",
     "theory": "/theory",
     "question": "/theory/1.1",
     "patterns": "/patterns",

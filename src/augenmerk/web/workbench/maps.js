@@ -24,7 +24,7 @@ export function makeTile(about, language, room, onPoint) {
   const grid = makeWordGrid(about.source_words, about.target_words, about.attention);
   const said = make("p", { class: "tile-said", dir: "auto" }, about.translation || "–");
   const blank = !about.attention.some((row) => row.some((weight) => weight > 0));
-  const heading = make("h4", { class: "tile-heading" }, ...about.heading);
+  const heading = make("h3", { class: "tile-heading" }, ...about.heading);
   if (!about.target_words.length) {
     return {
       element: make("article", { class: "tile" }, heading, said),

@@ -254,7 +254,7 @@ export class AttentionCard {
           element: make(
             "article",
             { class: "tile waiting" },
-            make("h4", { class: "tile-heading" }, ...heading),
+            make("h3", { class: "tile-heading" }, ...heading),
             make("p", { class: "hint" }, t("waiting"))
           ),
         });
