@@ -665,7 +665,9 @@ def test_a_model_that_cannot_be_read_leaves_nothing_of_another_sentence(
 def test_a_text_without_words_has_no_beam(context: "BrowserContext", files: Files) -> None:
     view = View(context, f"{files.one.as_uri()}#open=beam")
     view.tab.fill("#text", "\u200b")
-    view.wait("document.querySelector('#beam-content').textContent === 'Nothing to show: there are no words.'")
+    view.wait(
+        "document.querySelector('#beam-content').textContent === 'Nothing to show: there are no words.'"
+    )
 
 
 def test_the_own_attention_of_several_heads_is_not_replaced_by_its_mean(

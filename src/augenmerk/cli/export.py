@@ -69,8 +69,8 @@ def export(
         with show_status("exporting"):
             page = make_page(runs or [], beam=beam, examples=example or [])
             written = export_page(page, out, overwrite=overwrite)
-        for note in page.notes:
-            warn(note)
+        if page.note:
+            warn(page.note)
         about = {
             "runs": [model["name"] for model in page.models],
             "beam": page.beam,

@@ -273,7 +273,8 @@ class Body:
     def __init__(self, scope: Scope, receive: Receive, send: Send, limits: Limits) -> None:
         headers = dict(scope["headers"])
         self._connection: Connection = scope["state"]["connection"]
-        self._receive, self._send, self._limits = receive, send, limits
+        self._receive, self._send = receive, send
+        self._seconds, self._most = limits.body_seconds, limits.body
         self._declared = int(headers.get(b"content-length", 0))  # the parser lets digits through only
         self._unread = self._declared > 0 or b"transfer-encoding" in headers
         self._expects_continue = b"expect" in headers  # it sends the body only when it is asked for
@@ -282,24 +283,20 @@ class Body:
 
     def check_length(self) -> None:
         """Raises ServiceError if the body is larger than the limit."""
-        if max(self._declared, self._received) > self._limits.body:
+        if max(self._declared, self._received) > self._most:
             raise ServiceError(
-                413, f"The body has more than {self._limits.body:,} bytes, the limit here: send less at once."
+                413, f"The body has more than {self._most:,} bytes, the limit here: send less at once."
             )
 
     async def receive(self) -> Message:
         """Returns the next piece; raises ServiceError if the body is too large."""
-        message = await self._receive_piece()
-        self.check_length()
-        return message
-
-    async def _receive_piece(self) -> Message:
         self._expects_continue = False
         message = await self._receive()
         if size := len(message.get("body", b"")):
             self._received += size
             self._connection.overhead = 0
         self._unread = message["type"] == "http.request" and message.get("more_body", False)
+        self.check_length()
         return message
 
     async def send(self, message: Message) -> None:
@@ -317,11 +314,11 @@ class Body:
 
     async def _discard(self) -> None:
         """Reads the rest; closes the connection if that is too much or takes too long."""
-        limit = self._received + MAX_DISCARDED_BYTES
-        with suppress(TimeoutError), self._connection.waiting():
-            async with asyncio.timeout(self._limits.body_seconds):
-                while self._unread and self._received < limit:
-                    await self._receive_piece()
+        self._declared, self._most = 0, self._received + MAX_DISCARDED_BYTES
+        with suppress(TimeoutError, ServiceError), self._connection.waiting():
+            async with asyncio.timeout(self._seconds):
+                while self._unread:
+                    await self.receive()
         if self._unread:
             self._connection.transport.close()
 

@@ -55,12 +55,8 @@ class Page:
     beam: int
     examples: Sequence[Mapping[str, Any]]
     """Sentences with one stored translation by each model: `source` and `translations`."""
-    notes: Sequence[str] = ()
-    """Sentences about what differs between the page and the runs."""
-
-    @property
-    def title(self) -> str:
-        return f"Augenmerk: {', '.join(model['name'] for model in self.models)}"
+    note: str = ""
+    """A sentence about what differs between the page and the runs."""
 
 
 def make_page(paths: Sequence[Path], *, beam: int | None = None, examples: Sequence[str] = ()) -> Page:
@@ -80,9 +76,7 @@ def make_page(paths: Sequence[Path], *, beam: int | None = None, examples: Seque
     exported = [_export_run(run, name) for run, name in zip(runs, _name(runs), strict=True)]
     asked = beam or runs[0].config.search.beam
     width = min(asked, MAX_BEAM)
-    notes = []
-    if asked > width:
-        notes.append(f"The run has a beam of {asked}; a page has at most {width}, and begins with it.")
+    note = f"The run has a beam of {asked}; a page has at most {width}, and begins with it."
     if not examples and runs[0].config.data.languages[0] == "de":
         has_bundled = any(run.path.resolve() == BUNDLED_MODEL.resolve() for run in runs)
         examples = CAPTIONS if has_bundled else PICTURE_BOOK
@@ -94,7 +88,7 @@ def make_page(paths: Sequence[Path], *, beam: int | None = None, examples: Seque
             {"source": text, "translations": [make_example(each, text, width) for _, _, each in exported]}
             for text in dict.fromkeys(examples)
         ],
-        notes=notes,
+        note=note if asked > width else "",
     )
 
 
@@ -235,8 +229,7 @@ def render_file(page: Page) -> str:
     """Renders the page of runs as one file that needs nothing else."""
     return _render_file(
         *("page/page.html", render_style(), join_modules(WEB / "page" / "start.js"), "worker-src blob:; "),
-        title=page.title,
-        data=_describe_page(page, None, page.models),
+        **_describe_page(page, None, page.models),
         engine=join_modules(WEB / "engine" / "worker.js"),
         models=[
             {"settings": bundle.settings, "weights": b64encode(bundle.weights).decode()}
@@ -260,19 +253,15 @@ def render_folder(page: Page) -> dict[str, bytes]:
     return _render_folder(
         *("page/page.html", "page", render_style(), join_modules(WEB / "page" / "start.js"), files),
         policy="connect-src 'self'; worker-src 'self'; ",
-        title=page.title,
-        data=_describe_page(page, make_address("engine.js", files["engine.js"]), models),
+        **_describe_page(page, make_address("engine.js", files["engine.js"]), models),
     )
 
 
 def _describe_page(page: Page, engine: str | None, models: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    return {
-        "beam": page.beam,
-        "max_beam": MAX_BEAM,
-        "examples": page.examples,
-        "engine": engine,
-        "models": models,
-    }
+    """Returns what the template of a page needs."""
+    data = {"beam": page.beam, "max_beam": MAX_BEAM, "examples": page.examples, "engine": engine}
+    title = f"Augenmerk: {', '.join(model['name'] for model in models)}"
+    return {"title": title, "data": {**data, "models": models}}
 
 
 def _render_file(template: str, style: str, script: str, policy: str = "", **context: Any) -> str:
