@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -84,22 +84,13 @@ def show_page(endpoints: Sequence[Endpoint]) -> Response:
     """Returns a page that shows the description without scripts."""
     from augenmerk.web.templates import render_template
 
-    described = [
-        {
-            "method": each.method,
-            "path": each.path,
-            "summary": each.summary,
-            "example": json.dumps(each.example, ensure_ascii=False),
-            "request": each.body and _list_fields(each.body),
-            "response": each.response and _list_fields(each.response),
-            "is_list": each.is_list,
-            "errors": each.errors,
-        }
-        for each in endpoints
-        if each.summary
-    ]
     policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
-    page = render_template("api.html", endpoints=described)
+    page = render_template(
+        "api.html",
+        endpoints=[each for each in endpoints if each.summary],
+        list_fields=_list_fields,
+        dump=partial(json.dumps, ensure_ascii=False),
+    )
     return HTMLResponse(page, headers={"content-security-policy": policy})
 
 

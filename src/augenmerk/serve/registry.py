@@ -126,9 +126,14 @@ class ModelRegistry:
             self.path(name)
         return self.names[0] if names is None else names
 
-    def get(self, names: str | Sequence[str]) -> Translator:
-        """Returns the translator of a run, or of several as an ensemble; raises ServiceError."""
+    def get(self, names: str | Sequence[str], *, fresh: bool = False) -> Translator:
+        """Returns the translator of a run, or of several as an ensemble; raises ServiceError.
+
+        With `fresh`, runs that were trained since they were loaded are loaded again.
+        """
         key = to_names(names)
+        if fresh:
+            self.drop_outdated(key)
         if not key:
             raise AugenmerkError("There is no model to translate with: name one, or several for an ensemble.")
         if (translator := self.find_loaded(key)) is not None:

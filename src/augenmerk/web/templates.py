@@ -98,6 +98,7 @@ def list_modules(script: Path) -> list[Path]:
     return list(modules)
 
 
+@cache
 def join_modules(script: Path) -> str:
     """Joins a module and all that it imports into one script."""
     parts = []

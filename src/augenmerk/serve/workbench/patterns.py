@@ -230,12 +230,7 @@ class PatternSets:
     async def _load(self, run: str) -> Translator:
         registry = self._service.registry
         registry.path(run)
-
-        def load() -> Translator:
-            registry.drop_outdated([run])
-            return registry.get(run)
-
-        return await self._service.batcher.compute(load)
+        return await self._service.batcher.compute(lambda: registry.get(run, fresh=True))
 
     async def describe(self, run: str) -> dict[str, Any]:
         """Returns the splits of a run's data, the data that is missing, and how many layers and heads."""

@@ -5,7 +5,7 @@ in the browser, as in an exported page; the model is sent there when it is first
 """
 
 import asyncio
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, get_args
 
@@ -89,20 +89,17 @@ def make_endpoints(service: Service) -> list[Endpoint]:
     def bundle(name: str, translator: Translator) -> Bundle:
         return make_bundle(translator, name)
 
-    def read_bundle(name: str) -> Bundle:
-        registry.drop_outdated([name])
-        return bundle(name, registry.get(name))
-
     async def send_model(request: Request) -> Response:
         name = request.path_params["name"]
         registry.path(name)  # of one that is not there, nothing is computed
-        made = await service.batcher.compute(lambda: read_bundle(name))
+        made = await service.batcher.compute(lambda: bundle(name, registry.get(name, fresh=True)))
         if request.url.path.endswith(".json"):
             return cached_response(request, to_json(made.settings), "application/json")
         return cached_response(request, made.weights, "application/octet-stream")
 
     def send_engine(request: Request) -> Response:
-        return cached_response(request, join_engine(), "text/javascript; charset=utf-8")
+        engine = join_modules(WEB / "engine" / "worker.js").encode()  # one script for a worker
+        return cached_response(request, engine, "text/javascript; charset=utf-8")
 
     prefix = "/workbench/translate"
     return [
@@ -113,12 +110,6 @@ def make_endpoints(service: Service) -> list[Endpoint]:
         Endpoint("GET", f"{prefix}/model/{{name:path}}.json", send_model),
         Endpoint("GET", f"{prefix}/model/{{name:path}}.bin", send_model),
     ]
-
-
-@cache
-def join_engine() -> bytes:
-    """Returns the engine as one script for a worker."""
-    return join_modules(WEB / "engine" / "worker.js").encode()
 
 
 def _describe(name: str, path: Path) -> dict[str, Any]:
