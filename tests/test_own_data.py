@@ -259,7 +259,7 @@ class TestMoreEpochs:
         Evaluator(RunDirectory.open(run.path), CPU)
 
     @pytest.mark.parametrize(
-        "function", ["augenmerk.run.records.write_object", "augenmerk.run.directory.replacing"]
+        "function", ["augenmerk.run.directory.write_object", "augenmerk.run.directory.replacing"]
     )
     def test_killed_in_between_it_can_be_opened(
         self, shared_runs: SharedRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str

@@ -296,19 +296,6 @@ def test_a_file_we_did_not_write_is_refused_in_one_sentence(tmp_path: Path, cont
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("name", [name for name in foreign_files() if "panic" in name])
-def test_a_panic_of_the_library_is_one_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], name: str
-) -> None:
-    """The check before it, which finds these files, is taken away."""
-    monkeypatch.setattr("augenmerk.text.tokenizer._check_kinds", lambda _content: None)
-    path = tmp_path / "tokenizer.json"
-    path.write_text(foreign_files()[name], encoding="utf-8")
-    with pytest.raises(AugenmerkError, match="is not a tokenizer that Augenmerk wrote"):
-        Tokenizer.load(path)
-    assert "panicked" in capfd.readouterr().err  # the library itself says so
-
-
 def test_a_file_that_is_no_text(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     path.write_bytes(b"\xff\xfe\x00")

@@ -10,8 +10,8 @@ import pytest
 from augenmerk import __version__
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.run.bundled import BUNDLED_MODEL
-from augenmerk.run.directory import RunDirectory
-from augenmerk.run.records import FORMAT, digest_of, warn_once
+from augenmerk.run.directory import FORMAT, RunDirectory
+from augenmerk.run.records import digest_of, warn_once
 from augenmerk.training.loop import train
 from augenmerk.training.start import change_epochs, start
 from tests.command import COMMAND, fails_with_a_sentence
@@ -37,19 +37,19 @@ def pretend(run: Path, version: str, run_format: int = FORMAT, old: str = "", ne
 def test_a_run_records_the_version_that_made_it(shared_runs: SharedRuns, tmp_path: Path) -> None:
     run = shared_runs.copy(tiny(), tmp_path / "run")
     assert json.loads((run.path / "run.json").read_text(encoding="utf-8"))["version"] == __version__
-    assert run.metadata.version == __version__
+    assert run.version == __version__
     train(change_epochs(run, 3)[0], CPU, Silent())
     opened = RunDirectory.open(run.path)
-    assert (opened.metadata.version, opened.config.train.epochs) == (__version__, 3)
+    assert (opened.version, opened.config.train.epochs) == (__version__, 3)
 
 
 def test_runs_of_earlier_versions_are_read_in_silence(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert RunDirectory.open(BUNDLED_MODEL).metadata.version == "0.1.0"
+    assert RunDirectory.open(BUNDLED_MODEL).version == "0.1.0"
     run = start(tiny(), tmp_path / "run").path
     pretend(run, "0.0.9")
-    assert RunDirectory.open(run).metadata.version == "0.0.9"
+    assert RunDirectory.open(run).version == "0.0.9"
     assert not caplog.records
 
 
@@ -97,14 +97,14 @@ def test_a_run_of_0_1_0_with_a_checksum_in_its_settings_is_read_and_continued(
     opened = RunDirectory.open(run)
     opened.load_model()
     train(change_epochs(opened, 3)[0], CPU, Silent())
-    assert RunDirectory.open(run).metadata.version == __version__
+    assert RunDirectory.open(run).version == __version__
 
 
 def test_a_version_of_thousands_of_digits_is_read_like_any_other(tmp_path: Path) -> None:
     run = start(tiny(), tmp_path / "run").path
     about = run / "run.json"
     about.write_text(about.read_text(encoding="utf-8").replace(f'"{__version__}"', f'"{"1" * 5000}"'))
-    assert RunDirectory.open(run).metadata.version == "1" * 5000
+    assert RunDirectory.open(run).version == "1" * 5000
     about.write_text(re.sub(r'"format": \d+', f'"format": {"1" * 5000}', about.read_text(encoding="utf-8")))
     with pytest.raises(AugenmerkError, match=r"run\.json: damaged"):
         RunDirectory.open(run)

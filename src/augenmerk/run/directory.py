@@ -12,29 +12,36 @@ Loading executes no code: there is only TOML, JSON and safetensors.
 """
 
 import json
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 import tomli_w
 
+from augenmerk import __version__
 from augenmerk.base.arrays import Array, Arrays, Kind, load_tensors, read_about, save_tensors
 from augenmerk.base.config import CUSTOM_ATTENTION, RunConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import (
+    check_format,
     digest_file,
     error_reason,
     explain_read_errors,
     fsync_path,
+    hold_lock,
+    is_marked,
+    mark,
     read_bytes,
+    read_object,
     read_text,
     remove_stale_temp_files,
     replacing,
     temp_path,
+    write_object,
 )
 from augenmerk.base.settings import MAX_SETTINGS_BYTES, parse_toml
 from augenmerk.run.records import (
@@ -43,7 +50,6 @@ from augenmerk.run.records import (
     OTHER_SCORES,
     RESULT,
     SCORES,
-    Metadata,
     RunRecords,
     digest_of,
     warn_once,
@@ -52,10 +58,12 @@ from augenmerk.text.familiarity import Familiarity
 from augenmerk.text.pairs import PairsSum
 from augenmerk.text.tokenizer import TokenizerPair
 
+FORMAT = 1
+"""The format of run directories. It grows when earlier versions could no longer read them."""
 MODEL = "model.safetensors"
 HYPOTHESES = "hypotheses"
 """The folder of the translations in a run."""
-_CONFIG, _STATE, _INITIAL = "config.toml", "state.safetensors", "initial.safetensors"
+_CONFIG, _METADATA, _STATE, _INITIAL = "config.toml", "run.json", "state.safetensors", "initial.safetensors"
 _LOCK, _SCORES_LOCK, _TRAINING_MARK = ".lock", ".scores.lock", ".training"
 _SCORES_LOCK_SECONDS = 60.0
 """How long to wait for the scores, which are locked for milliseconds at a time."""
@@ -68,25 +76,50 @@ class RunDirectory(RunRecords):
 
     def __init__(self, path: Path, *, accept_changes: bool = False) -> None:
         self.path = path
-        self.metadata = Metadata.read(path)
+        self.version, self._known, self._code = self._read_metadata()
         text = read_text(path / _CONFIG, MAX_SETTINGS_BYTES).removeprefix("\ufeff")
         self._digest = digest_of(text)
         # As they are in the file, for checksums: a later version may have further settings.
         self._settings = parse_toml(text, str(path / _CONFIG))
         self.config = self._check_settings()
         if accept_changes:
-            code = {name: digest_file(path / name) for name in self.metadata.code}
-            self.metadata = replace(self.metadata.knowing(self._digest), code=code)
-            self.metadata.write(path)
-        elif self.metadata.settings and self._digest not in self.metadata.settings:
+            self._code = {name: digest_file(path / name) for name in self._code}
+            self._write_metadata(self._digest)
+        elif self._known and self._digest not in self._known:
             raise AugenmerkError(
                 f"{path / _CONFIG}: the settings were changed after the run was created, or are damaged; "
                 f"undo that, or accept it: {_accepting(path)}."
             )
         self._written = self.config  # `config` may be replaced, see `write_changes`
 
+    def _read_metadata(self) -> tuple[str, list[str], dict[str, str]]:
+        """Returns which version wrote the run, and the digests of its settings so far and of its code.
+
+        All are empty without run.json, and then nothing is checked. Raises AugenmerkError if only another
+        version can read the run.
+        """
+        path = self.path / _METADATA
+        if not path.exists():
+            return "", [], {}
+        tree = read_object(path)
+        with explain_read_errors(path):
+            version, found, known, code = (tree[key] for key in ("version", "format", "settings", "code"))
+            check_format(self.path, found, FORMAT, str(version))
+            return str(version), list(known), dict(code)
+
+    def _write_metadata(self, *digests: str) -> None:
+        """Writes run.json, with further digests of settings unless nothing is checked."""
+        if self._known:
+            self._known = list(dict.fromkeys((*self._known, *digests)))
+        self.version = __version__
+        tree = {"settings": self._known, "code": self._code, "version": self.version, "format": FORMAT}
+        write_object(self.path / _METADATA, tree, indent=2)
+
     def _check_settings(self) -> RunConfig:
-        path, newer = self.path / _CONFIG, self.metadata.describe_newer(self.path)
+        path, newer = self.path / _CONFIG, ""
+        if _numbers(self.version) > _numbers(__version__):
+            newer = f"{self.path} was written by augenmerk {self.version}, which is newer than this version, "
+            newer += __version__
         try:
             config = RunConfig.checked(self._settings, str(path))
         except AugenmerkError as error:
@@ -144,17 +177,19 @@ class RunDirectory(RunRecords):
             (new / _CONFIG).write_text(config.to_toml(), encoding="utf-8", newline="\n")
             for name, content in (code or {}).items():
                 (new / name).write_bytes(content)
-            digests = {name: digest_of(content) for name, content in (code or {}).items()}
-            Metadata((digest_of(config.to_toml()),), digests).write(new)
+            run = cls(new)
+            run._known = [run._digest]
+            run._code = {name: digest_of(content) for name, content in (code or {}).items()}
+            run._write_metadata()
             if parent is not None:
                 about = {"run": str(parent.path.resolve()), "sha256": parent.model_digest}
-                cls(new)._save(new / _INITIAL, "model", parent.load_model(), about)
+                run._save(new / _INITIAL, "model", parent.load_model(), about)
                 if parent.model_digest != about["sha256"]:
                     raise AugenmerkError(
                         f"{parent.path} is being trained, and its weights were replaced just now; try again."
                     )
             if data:
-                cls(new).write_data(data)
+                run.write_data(data)
             for file in (*new.iterdir(), new):
                 fsync_path(file)
             if final.exists():
@@ -206,7 +241,7 @@ class RunDirectory(RunRecords):
             return None
         path = self.path / Path(custom["path"]).name
         code = read_bytes(path)
-        if self.metadata.code.get(path.name, digest_of(code)) != digest_of(code):
+        if self._code.get(path.name, digest_of(code)) != digest_of(code):
             raise AugenmerkError(
                 f"{path} was changed after the run was created; put back the code with which it was trained, "
                 f"or accept the change: {_accepting(self.path)}."
@@ -216,8 +251,6 @@ class RunDirectory(RunRecords):
     @staticmethod
     def is_in_training(path: Path) -> bool:
         """Returns whether a process trains the run in a folder, which need not be there. Locks nothing."""
-        from augenmerk.base.files import is_marked
-
         return is_marked(path / _TRAINING_MARK)
 
     @contextmanager
@@ -230,8 +263,6 @@ class RunDirectory(RunRecords):
         if self.read_only:
             yield
             return
-        from augenmerk.base.files import mark
-
         busy = f"{self.path} is being trained by another process; wait until it is done or stop it."
         with self._locked(_LOCK, _TRAINING_LOCK_SECONDS, busy), mark(self.path / _TRAINING_MARK):
             remove_stale_temp_files(self.path, MODEL, _STATE, METRICS, RESULT)
@@ -252,8 +283,6 @@ class RunDirectory(RunRecords):
 
     @contextmanager
     def _locked(self, name: str, timeout: float, busy: str) -> Iterator[None]:
-        from augenmerk.base.files import hold_lock  # here, because reading a run needs no lock
-
         with ExitStack() as stack:
             try:
                 stack.enter_context(hold_lock(self.path / name, timeout))
@@ -323,7 +352,7 @@ class RunDirectory(RunRecords):
         tensors, bound = load_tensors(path, kind, self.companion())
         with explain_read_errors(path):
             settings, about = bound["settings"], dict(bound["about"])
-        if self.metadata.settings and settings not in self.metadata.settings:
+        if self._known and settings not in self._known:
             raise AugenmerkError(
                 f"{path} belongs to a run with other settings than {_CONFIG} has; put back the file of this "
                 f"run, or train it again under another --out."
@@ -357,8 +386,7 @@ class RunDirectory(RunRecords):
         tree["train"] = {**tree["train"], "epochs": self.config.train.epochs}
         tree["data"] = {**tree["data"], "bitext": self.config.data.bitext}
         text = tomli_w.dumps(tree)
-        self.metadata = self.metadata.knowing(self._digest, digest_of(text))
-        self.metadata.write(self.path)
+        self._write_metadata(self._digest, digest_of(text))
         with replacing(self.path / _CONFIG) as temporary:
             temporary.write_text(text, encoding="utf-8", newline="\n")
             fsync_path(temporary)  # on a full disk, nothing may be removed
@@ -371,6 +399,11 @@ def _find_missing_file(folder: Path) -> str | None:
     """Returns the name of a file that a run directory needs and the folder lacks, or None."""
     paths = (folder / _CONFIG, *TokenizerPair.files(folder))
     return next((path.name for path in paths if not path.is_file()), None)
+
+
+def _numbers(version: str) -> list[int]:
+    """Returns the numbers of a version, such as [0, 1, 0]."""
+    return [int(number[:9]) for number in re.findall(r"\d+", version)[:3]]
 
 
 def _accepting(path: Path) -> str:

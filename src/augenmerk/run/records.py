@@ -1,81 +1,26 @@
-"""The JSON files of a run: which version wrote it, what it learnt from, and what was measured."""
+"""The JSON files of a run: what it learnt from, and what was measured."""
 
 import hashlib
 import json
 import logging
 import math
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-from augenmerk import __version__
 from augenmerk.base.config import RunConfig
 from augenmerk.base.files import (
     atomic_write,
-    check_format,
     explain_read_errors,
     parse_object,
     read_object,
     read_text,
-    write_object,
 )
 from augenmerk.text.pairs import PairsSum
 
-FORMAT = 1
-"""The format of run directories. It grows when earlier versions could no longer read them."""
 METRICS, RESULT, SCORES, OTHER_SCORES = "metrics.jsonl", "result.json", "scores.json", "other_scores.json"
-_METADATA, FAMILIARITY, _DATA = "run.json", "familiarity.json", "data.json"
-
-
-@dataclass(frozen=True)
-class Metadata:
-    """What run.json records; runs of 0.1.0 have none and are not checked."""
-
-    settings: tuple[str, ...] = ()
-    """The SHA-256 of config.toml, of each version of it that the run has had: weights name theirs."""
-    code: Mapping[str, str] = field(default_factory=dict)
-    """The SHA-256 of the run's copy of a custom mechanism's file, by its name."""
-    version: str = ""
-    """The version of augenmerk that wrote this."""
-
-    @classmethod
-    def read(cls, folder: Path) -> Self:
-        """Reads it; raises AugenmerkError if it is damaged or only another version can read the run."""
-        path = folder / _METADATA
-        if not path.exists():
-            return cls()
-        tree = read_object(path)
-        with explain_read_errors(path):
-            metadata, found = (
-                cls(tuple(tree["settings"]), dict(tree["code"]), str(tree["version"])),
-                tree["format"],
-            )
-        check_format(folder, found, FORMAT, metadata.version)
-        return metadata
-
-    def knowing(self, *digests: str) -> Self:
-        """Returns this with further digests of settings, unless there are none because nothing is checked."""
-        known = dict.fromkeys((*self.settings, *digests)) if self.settings else ()
-        return replace(self, settings=tuple(known))
-
-    def write(self, folder: Path) -> None:
-        tree = {**asdict(self), "version": __version__, "format": FORMAT}
-        write_object(folder / _METADATA, tree, indent=2)
-
-    def describe_newer(self, folder: Path) -> str:
-        """Returns the beginning of a sentence if a newer version wrote the run, otherwise nothing."""
-        if _numbers(self.version) <= _numbers(__version__):
-            return ""
-        written = f"{folder} was written by augenmerk {self.version}"
-        return f"{written}, which is newer than this version, {__version__}"
-
-
-def _numbers(version: str) -> list[int]:
-    """Returns the numbers of a version, such as [0, 1, 0]."""
-    return [int(number[:9]) for number in re.findall(r"\d+", version)[:3]]
+FAMILIARITY, _DATA = "familiarity.json", "data.json"
 
 
 class RunRecords:
