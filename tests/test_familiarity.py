@@ -14,7 +14,7 @@ from augenmerk.data import SentencePair, open_bitext
 from augenmerk.data import multi30k as multi30k_module
 from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.run.directory import RunDirectory
-from augenmerk.text.familiarity import RARE, SMOOTHING, Familiarity, learn_familiarity
+from augenmerk.text.batching import RARE, SMOOTHING, Familiarity, learn_familiarity
 from augenmerk.text.tokenizer import UNK, Tokenizer, TokenizerPair
 from augenmerk.translation import load
 from tests.command import fails_with_a_sentence, run_command

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from augenmerk.base.config import TextConfig
-from augenmerk.text.tokenizer import SubwordSampler, Tokenizer, normalise
+from augenmerk.text.tokenizer import Tokenizer, normalise
+from augenmerk.training.data import SubwordSampler
 from tests.test_text import BPE, SENTENCES, sentences
 
 

@@ -24,7 +24,7 @@ from augenmerk.model.interface import build_model
 from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.search.beam import search
 from augenmerk.search.decoder import Source, State
-from augenmerk.text.familiarity import Familiarity
+from augenmerk.text.batching import Familiarity
 from augenmerk.text.tokenizer import BOS, EOS, PAD, UNK, TokenizerPair
 from augenmerk.translation import Translator, load
 from augenmerk.translation.decoding import ModelDecoder

@@ -27,7 +27,7 @@ from augenmerk.cli.terminal import err, show_status
 if TYPE_CHECKING:
     from augenmerk.base.config import DataConfig
     from augenmerk.data import BadLine, Bitext, SentencePair
-    from augenmerk.text.familiarity import Reason
+    from augenmerk.text.batching import Reason
     from augenmerk.translation import Translation, Translator
 
 COMMAND_LINE = "command line"
@@ -273,7 +273,7 @@ class DoubtfulTranslations:
 
     def warn(self, total: int, hint: str = "") -> None:
         """Prints the warnings about `total` units; the hint is for translations that leave something out."""
-        from augenmerk.text.familiarity import REASONS
+        from augenmerk.text.batching import REASONS
 
         unit = self._unit
         if (count := self._unfamiliar.total()) == 1:

@@ -54,7 +54,7 @@ from augenmerk.run.records import (
     digest_of,
     warn_once,
 )
-from augenmerk.text.familiarity import Familiarity
+from augenmerk.text.batching import Familiarity
 from augenmerk.text.pairs import PairsSum
 from augenmerk.text.tokenizer import TokenizerPair
 

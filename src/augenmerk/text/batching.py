@@ -4,13 +4,24 @@ B sentences of a batch, S source positions, T target positions, end of sentence 
 always to the right. Every source ends in EOS, so that even an empty sentence has one position to attend to.
 
 All arrays are numpy's until `to` moves them to a device; then they are tensors of torch.
+
+`Familiarity` detects text that is unlike anything a model learnt from, which it translates all the same, but
+badly. Training counts how often each source token occurs. A sentence has two measures, both mean
+log-probabilities under these counts: over its tokens, which is low for words of another language that the
+vocabulary happens to have (as a joint vocabulary has those of the target language); and over its words
+between spaces, which is low where words fall into many small pieces. A sentence is unfamiliar if one of the
+two is lower than in all but `RARE` of the training sentences. These thresholds come from half of the
+sentences, with counts of the other half, so that they allow for the tokens that every new text has.
+docs/results.md tells how often this is right. A language whose words look like those of the source language
+may pass. Without counts, as in runs of earlier versions, only characters and words that the vocabulary lacks
+are noticed.
 """
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +29,10 @@ from numpy.typing import NDArray
 from augenmerk.base.arrays import Array, namespace, to_device
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.text.pairs import SentencePair
-from augenmerk.text.tokenizer import BOS, EOS, PAD, UNK
+from augenmerk.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 
 Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 BUCKET_WIDTH = 2
 """How many neighbouring lengths share a bucket, within which sentences are shuffled. Wider buckets mix better
@@ -291,3 +303,101 @@ def encode_pairs(
             )
 
     return ParallelTokens.of(encoded())
+
+
+RARE = 0.001
+"""The share of training sentences that are less familiar than the thresholds."""
+MAX_COUNTED_SENTENCES = 20_000
+"""The most training sentences that are counted: more would hardly change the thresholds."""
+SMOOTHING = 0.5
+"""Added to every count, for tokens that training did not have."""
+
+Reason = Literal["characters", "unknown words", "rare words"]
+REASONS: dict[Reason, str] = {
+    "characters": "characters that the model never learnt",
+    "unknown words": "mostly words that the model does not know",
+    "rare words": "words, or pieces of words, that the model hardly ever saw",
+}
+"""What makes a sentence unfamiliar, in words."""
+
+
+class Familiarity:
+    """Judges sentences by what a source tokenizer knows and, if given, what `learn_familiarity` returned."""
+
+    def __init__(self, tokenizer: Tokenizer, learnt: Mapping[str, Any] | None = None) -> None:
+        """Raises KeyError, TypeError or ValueError if what was learnt does not belong to the tokenizer."""
+        single = [len(raw) == 1 and not raw.isascii() for raw in tokenizer.bytes]
+        # A single byte of a character appears where the vocabulary has nothing larger.
+        self._is_byte = np.array(single or [False] * tokenizer.size)
+        self._starts_word = _find_word_starts(tokenizer)
+        self._log_probabilities: Floats | None = None
+        if learnt is not None:
+            if len(learnt["counts"]) != tokenizer.size:
+                raise ValueError(f"{len(learnt['counts']):,} counts for {tokenizer.size:,} source tokens")
+            self._log_probabilities = _estimate(np.array(learnt["counts"], np.float64))
+            self._thresholds = np.array([learnt["per_token"], learnt["per_word"]], np.float64)
+
+    def judge(self, sentences: Sequence[Sequence[int]]) -> list[Reason | None]:
+        """Returns, for sentences as ids, why each is unfamiliar; None for one that is not, or is empty."""
+        reasons: list[Reason | None] = [None] * len(sentences)
+        spoken = [index for index, ids in enumerate(sentences) if ids]
+        if not spoken:
+            return reasons
+        table = TokenTable.of(sentences[index] for index in spoken)
+        flat = table.flat[:-1]
+        strange, unknown = (
+            _add_up(marked, table) / table.lengths > 0.5 for marked in (self._is_byte[flat], flat == UNK)
+        )
+        unfamiliar = strange | unknown
+        if self._log_probabilities is not None:
+            measures = _measure(table, self._log_probabilities, self._starts_word)
+            unfamiliar = np.asarray((measures < self._thresholds).any(1))
+        for i in unfamiliar.nonzero()[0].tolist():
+            reasons[spoken[i]] = (
+                "characters" if strange[i] else "unknown words" if unknown[i] else "rare words"
+            )
+        return reasons
+
+
+def learn_familiarity(tokenizer: Tokenizer, sentences: Iterable[Sequence[int]]) -> dict[str, Any] | None:
+    """Counts the tokens of training sentences, `MAX_COUNTED_SENTENCES` at most.
+
+    Returns plain data for JSON, or None if there are too few.
+    """
+    encoded = [ids for ids in sentences if ids]
+    if len(encoded) < 2:
+        return None
+    halves = [TokenTable.of(encoded[half::2]) for half in (0, 1)]
+    known, new = (np.bincount(half.flat[:-1], minlength=tokenizer.size) for half in halves)
+    measures = _measure(halves[1], _estimate(known), _find_word_starts(tokenizer))
+    per_token, per_word = np.quantile(measures, RARE, axis=0, method="lower").tolist()
+    return {
+        "sentences": len(encoded),
+        "per_token": round(per_token, 4),
+        "per_word": round(per_word, 4),
+        "counts": (known + new).tolist(),
+    }
+
+
+def _estimate(counts: NDArray[Any]) -> Floats:
+    """Returns the log-probability of each token; an unknown word is as rare as one that never occurred."""
+    smoothed = counts + SMOOTHING
+    smoothed[UNK] = SMOOTHING
+    return np.asarray(np.log(smoothed / smoothed.sum()))
+
+
+def _measure(table: TokenTable, log_probabilities: Floats, starts_word: NDArray[np.bool_]) -> Floats:
+    """Returns the log-probability of each sentence per token and per word, (sentences, 2)."""
+    flat = table.flat[:-1]
+    sums, words = _add_up(log_probabilities[flat], table), _add_up(starts_word[flat], table)
+    return np.stack([sums / table.lengths, sums / np.maximum(words, 1)], axis=1)
+
+
+def _add_up(values: NDArray[Any], table: TokenTable) -> Floats:
+    """Returns the sum over each sentence, none of which is empty, of a value for each token of the table."""
+    return np.add.reduceat(values.astype(np.float64), table.bounds[:-1])
+
+
+def _find_word_starts(tokenizer: Tokenizer) -> NDArray[np.bool_]:
+    starts = [raw.startswith(b" ") for raw in tokenizer.bytes]
+    return np.array(starts or [True] * tokenizer.size)

@@ -1,15 +1,21 @@
-"""What a run is trained on, as ids in windows, and what it is validated on after each epoch.
+"""The training pairs of a run as ids in windows, and the validation after each epoch.
 
-Training pairs are text, which is one window, or a prepared corpus.
+Training pairs are text, which is one window, or a prepared corpus. With BPE-dropout, `SubwordSampler` splits
+a text differently in each epoch.
 """
 
+import hashlib
+import heapq
+import random
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from augenmerk.base.config import RunConfig
@@ -20,13 +26,94 @@ from augenmerk.evaluation.evaluator import count_words, measure_loss
 from augenmerk.evaluation.metrics import BleuScorer
 from augenmerk.model.interface import TranslationModel
 from augenmerk.run.directory import RunDirectory
-from augenmerk.text.batching import ParallelTokens, TokenTable, encode_pairs
-from augenmerk.text.familiarity import MAX_COUNTED_SENTENCES, learn_familiarity
-from augenmerk.text.tokenizer import UNK, SubwordSampler, TokenizerPair
+from augenmerk.text.batching import (
+    MAX_COUNTED_SENTENCES,
+    ParallelTokens,
+    TokenTable,
+    encode_pairs,
+    learn_familiarity,
+)
+from augenmerk.text.tokenizer import UNK, Tokenizer, TokenizerPair
 from augenmerk.translation import Translator
 
 GREEDY = {"beam": 1, "n_best": 1, "sample": False, "mbr": False, "candidates": None, "precision": "fp32"}
 """Search settings of validation during training, which is greedy even if the run translates with a beam."""
+
+CACHED_SEGMENTATIONS = 2_000_000
+_MERGED = -1  # marks a symbol that was merged into the one before it
+
+
+class SubwordSampler:
+    """BPE-dropout (Provilkov et al. 2020, algorithm 1): random segmentations of the same text for training.
+
+    While a word is merged, each possible merge is skipped with probability `dropout`. Each word has `VARIETY`
+    segmentations, drawn when first needed, which depend on the seed and the word alone.
+
+    The library's own dropout cannot be seeded, and splits fewer words than the algorithm does, because it
+    also tries a skipped merge again after every outdated queue entry. With dropout 0.1 and 2,000 entries for
+    bilderbuch, a word has 1.42 subwords there and 1.55 here; without dropout it has 1.12 (measured).
+    """
+
+    VARIETY = 32
+
+    def __init__(self, tokenizer: Tokenizer, dropout: float, seed: int) -> None:
+        self._tokenizer = tokenizer
+        self._dropout = dropout
+        self._seed = seed
+        self._id_of_byte = {raw[0]: i for i, raw in enumerate(tokenizer.bytes) if len(raw) == 1}
+        self._merges = tokenizer.merges()
+        self._random = random.Random()
+        self._segmentation = lru_cache(CACHED_SEGMENTATIONS)(self._draw_segmentation)
+
+    def encode_ids(self, texts: Sequence[str], epoch: int) -> list[list[int]]:
+        """Encodes texts as `Tokenizer.encode_ids` does, in subwords that depend on seed, epoch and texts."""
+        sentences = [self._tokenizer.pieces(text) for text in texts]
+        generator = np.random.default_rng([self._seed, epoch])
+        choices = iter(generator.integers(self.VARIETY, size=sum(map(len, sentences))).tolist())
+        return [
+            list(chain.from_iterable([self._segmentation(piece, next(choices)) for piece in pieces]))
+            for pieces in sentences
+        ]
+
+    def _draw_segmentation(self, piece: str, choice: int) -> list[int]:
+        name = f"{self._seed} {choice} {piece}".encode()
+        self._random.seed(int.from_bytes(hashlib.blake2b(name, digest_size=8).digest()))
+        return self._merge([self._id_of_byte[byte] for byte in piece.encode()])
+
+    def _merge(self, symbols: list[int]) -> list[int]:
+        """Applies the earliest learnt merge that is not skipped, leftmost first, until none remains."""
+        end = len(symbols)
+        before, after = list(range(-1, end - 1)), list(range(1, end + 1))
+        queue: list[tuple[int, int, int]] = []  # (rank, position, merged id)
+
+        def offer(position: int) -> None:
+            merge = self._merges.get((symbols[position], symbols[after[position]]))
+            if merge is not None:
+                heapq.heappush(queue, (merge[0], position, merge[1]))
+
+        for position in range(end - 1):
+            offer(position)
+        skipped = []
+        while queue:
+            rank, position, merged = entry = heapq.heappop(queue)
+            following = after[position]
+            pair = symbols[position], symbols[following] if following < end else _MERGED
+            if self._merges.get(pair) != (rank, merged):
+                continue  # one of the two has been merged with something else since
+            if self._random.random() < self._dropout:
+                skipped.append(entry)
+                continue
+            symbols[position], symbols[following] = merged, _MERGED
+            after[position] = after[following]
+            if before[position] >= 0:
+                offer(before[position])
+            if after[position] < end:
+                before[after[position]] = position
+                offer(position)
+            for entry in skipped:  # after every merge, skipped ones are tried again
+                heapq.heappush(queue, entry)
+            skipped.clear()
+        return [symbol for symbol in symbols if symbol != _MERGED]
 
 
 class TextData:

@@ -24,7 +24,7 @@ from augenmerk.data import BadLine, BadLineError
 from augenmerk.data.files import read_lines
 from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.run.directory import RunDirectory
-from augenmerk.text.familiarity import Reason
+from augenmerk.text.batching import Reason
 from augenmerk.translation.translation import Translation
 from augenmerk.translation.translator import Translator
 

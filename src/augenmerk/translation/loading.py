@@ -20,8 +20,7 @@ from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.process import count_cores, count_threads
 from augenmerk.inference.model import InferenceModel, build_inference_model
 from augenmerk.run.directory import RunDirectory
-from augenmerk.text.batching import ParallelTokens
-from augenmerk.text.familiarity import Familiarity
+from augenmerk.text.batching import Familiarity, ParallelTokens
 from augenmerk.text.tokenizer import TokenizerPair
 
 if TYPE_CHECKING:

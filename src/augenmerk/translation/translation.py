@@ -10,7 +10,7 @@ import numpy as np
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.search.decoder import Hypothesis
-from augenmerk.text.familiarity import REASONS, Reason
+from augenmerk.text.batching import REASONS, Reason
 from augenmerk.text.tokenizer import EOS, SPECIAL_TOKENS, TokenizerPair
 from augenmerk.translation.alignment import Weights, over_words
 
@@ -95,7 +95,7 @@ class Translation:
     truncated: bool = False
     """Whether the source was too long, so that only its beginning was translated."""
     unfamiliar: Reason | None = None
-    """Why the source is unlike anything the model learnt from, if it is: see `augenmerk.text.familiarity`."""
+    """Why the source is unlike anything the model learnt from, if it is: see `augenmerk.text.batching`."""
     uncovered: str | None = None
     """The part of the source that the translation probably leaves out, if there is one: see
     `augenmerk.translation.decoding`."""

@@ -1,6 +1,6 @@
 /**
  * Tells text that is unlike anything a model learnt from, which it translates all the same, but badly: the
- * JavaScript of `familiarity.py`, where the rule is explained.
+ * JavaScript of `Familiarity` in `batching.py`, where the rule is explained.
  */
 
 import { UNK } from "./tokenizer.js";
