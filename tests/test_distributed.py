@@ -210,10 +210,7 @@ def test_what_cannot_be_divided_is_refused(together: Together, tmp_path: Path) -
     small = start(tiny(train__batch_size=2), tmp_path / "small")
     ended = together.go_on(3, small)
     assert ended.codes == [2, 2, 2]
-    assert (
-        "Batches of 2 pairs (train.batch_size) cannot be divided into parts for 3 processes"
-        in the_sentence(ended)
-    )
+    assert "Batches of 2 pairs (train.batch_size) cannot be divided into 3 parts" in the_sentence(ended)
     exact = start(tiny(train__exact_parts=4), tmp_path / "exact")
     ended = together.go_on(3, exact)
     assert ended.codes == [2, 2, 2]

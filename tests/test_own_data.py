@@ -489,12 +489,10 @@ class TestChangedPairs:
         answer = run_command("train", "--resume", "--out", run.path, "--device", "cpu")
         assert answer.code == 2
         count = {"train": 90, "val": 30}[split]
-        other = f"its {count} pairs are others"
-        if change == "a line less":
-            other = f"it has {count - 1} pairs instead of {count}"
+        now = count - 1 if change == "a line less" else count
         assert answer.err.strip().splitlines()[-1] == (
             f"augenmerk: Split '{split}' of {folder} ({folder / split}.de and {folder / split}.en) is not "
-            f"what {run.path} was started with: {other}; "
+            f"what {run.path} was started with: its {now} pairs are not the {count} of then; "
             f"restore it to resume the run, or train on it with the weights of this run: augenmerk train "
             f"--from {run.path} --data {folder}."
         )
@@ -529,7 +527,7 @@ class TestChangedPairs:
         process.wait()
         assert not run.finished
         spoil(folder / "val.de", "the order")
-        with pytest.raises(AugenmerkError, match=r"Split 'val' of .* its 30 pairs are others"):
+        with pytest.raises(AugenmerkError, match=r"Split 'val' of .* its 30 pairs are not the 30 of then"):
             train(run, CPU, Silent())
 
     def test_more_epochs(self, folder: Path, tmp_path: Path) -> None:

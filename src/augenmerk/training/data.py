@@ -249,16 +249,13 @@ def check_same_pairs(
         before = known.get(split, now)
         if before.sha256 == now.sha256:
             continue
-        other = f"its {now.pairs:,} pairs are others"
-        if before.pairs not in (0, now.pairs):
-            other = f"it has {now.pairs:,} pairs instead of {before.pairs:,}"
         remedy = "begin another run"
         if run.model_path.exists():
             command = shlex.join(["augenmerk", "train", "--from", str(run.path), "--data", bitext.name])
             remedy = f"train on it with the weights of this run: {command}"
         raise AugenmerkError(
-            f"{bitext.describe(split)} is not what {run.path} was started with: {other}; restore it to "
-            f"resume the run, or {remedy}."
+            f"{bitext.describe(split)} is not what {run.path} was started with: its {now.pairs:,} pairs "
+            f"are not the {before.pairs:,} of then; restore it to resume the run, or {remedy}."
         )
 
 

@@ -79,25 +79,17 @@ class World:
 
     def add_up(self, tensor: "Tensor") -> None:
         """Replaces a tensor by the sum of those of all processes, added in any order."""
-        if self.size == 1:
-            return
-        sent = tensor if self._nccl is not None else tensor.cpu()
-        with self._exchanging() as distributed:
-            distributed.all_reduce(sent, group=self._nccl)
-        if sent is not tensor:
-            tensor.copy_(sent)
+        if self.size > 1:
+            with self._exchanging() as distributed, self._sent(tensor) as sent:
+                distributed.all_reduce(sent, group=self._nccl)
 
     def gather(self, rows: "Tensor") -> None:
         """Fills in the rows of the other processes; all have as many, one process after the other."""
-        if self.size == 1:
-            return
-        sent = rows if self._nccl is not None else rows.cpu()
-        with self._exchanging() as distributed:
-            for rank, of_process in enumerate(sent.chunk(self.size)):
-                # Gloo's own way to gather takes several times as long (measured).
-                distributed.broadcast(of_process, rank, group=self._nccl)
-        if sent is not rows:
-            rows.copy_(sent)
+        if self.size > 1:
+            with self._exchanging() as distributed, self._sent(rows) as sent:
+                for rank, of_process in enumerate(sent.chunk(self.size)):
+                    # Gloo's own way to gather takes several times as long (measured).
+                    distributed.broadcast(of_process, rank, group=self._nccl)
 
     def leave(self) -> None:
         """Ends the connections to the others, when all of them have come to the end."""
@@ -139,6 +131,14 @@ class World:
             )
 
     @contextmanager
+    def _sent(self, tensor: "Tensor") -> Iterator["Tensor"]:
+        """Yields the tensor where it can be exchanged, and copies what came back."""
+        sent = tensor if self._nccl is not None else tensor.cpu()
+        yield sent
+        if sent is not tensor:
+            tensor.copy_(sent)
+
+    @contextmanager
     def _exchanging(self) -> Iterator[Any]:
         """Yields `torch.distributed`; raises ProcessLostError if another process has ended."""
         from torch import distributed
@@ -165,11 +165,10 @@ def check_processes(settings: "TrainConfig", processes: int) -> None:
             f"{settings.exact_parts} parts of a batch (train.exact_parts) cannot be shared equally by "
             f"{processes} processes; start as many as divide {settings.exact_parts}."
         )
-    if max(settings.exact_parts, processes) > settings.batch_size:
-        parts = f"{settings.exact_parts} parts (train.exact_parts)" if settings.exact_parts else ""
+    if (parts := max(settings.exact_parts, processes)) > settings.batch_size:
         raise AugenmerkError(
-            f"Batches of {settings.batch_size} pairs (train.batch_size) cannot be divided into "
-            f"{parts or f'parts for {processes} processes'}; choose larger batches or fewer of these."
+            f"Batches of {settings.batch_size} pairs (train.batch_size) cannot be divided into {parts} parts "
+            f"(processes, or train.exact_parts); choose larger batches or fewer parts."
         )
 
 

@@ -59,11 +59,10 @@ class Engine:
             fused=True,
             capturable=on_gpu,
         )
-        self.average = (
-            {name: parameter.detach().clone() for name, parameter in self.parameters.items()}
-            if config.ema
-            else None
-        )
+        self.average: dict[str, Tensor] = {}
+        """The moving average of the weights; empty without one."""
+        if config.ema:
+            self.average = {name: weight.detach().clone() for name, weight in self.parameters.items()}
         self.loss_sum = torch.zeros((), dtype=torch.float64, device=device)
         """The summed objective over the tokens since it was last set to 0."""
         self.graphs = GraphRecorder(device) if on_gpu else None
@@ -162,17 +161,16 @@ class Engine:
         self.optimizer.step()
         if self.graphs is None and self.shared is None:
             self.optimizer.zero_grad()
-        if self.average is not None:
+        if self.average:
             torch._foreach_lerp_(
                 list(self.average.values()), list(self.parameters.values()), 1 - self.config.ema
             )
 
     def copy_averaged_weights(self, model: TranslationModel) -> None:
         """Copies the moving average of the weights into another model; does nothing without an average."""
-        if self.average is not None:
-            with torch.no_grad():
-                for name, parameter in model.named_parameters():
-                    parameter.copy_(self.average[name])
+        with torch.no_grad():
+            for name, parameter in model.named_parameters() if self.average else ():
+                parameter.copy_(self.average[name])
 
     def state(self) -> dict[str, Tensor]:
         """Returns all that is needed to continue from here: weights, moments, averages, random state."""
@@ -180,7 +178,7 @@ class Engine:
         for name, parameter in self.parameters.items():
             for key, value in self.optimizer.state[parameter].items():
                 tensors[f"{key}.{name}"] = value
-        for name, value in (self.average or {}).items():
+        for name, value in self.average.items():
             tensors[f"average.{name}"] = value
         tensors["random.cpu"] = torch.get_rng_state()
         if self.device.type == "cuda":
@@ -196,7 +194,7 @@ class Engine:
                     key: tensors[f"{key}.{name}"].to(self.device if key != "step" or self.graphs else "cpu")
                     for key in ("step", "exp_avg", "exp_avg_sq")
                 }
-            for name, value in (self.average or {}).items():
+            for name, value in self.average.items():
                 value.copy_(tensors[f"average.{name}"])
         torch.set_rng_state(tensors["random.cpu"].cpu())
         if self.device.type == "cuda" and "random.cuda" in tensors:

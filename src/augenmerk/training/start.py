@@ -45,15 +45,6 @@ from augenmerk.training.loop import TrainingProgress, learning_rate
 
 _DIRECTION_PAIRS = 500
 """Training pairs that are read to notice a wrong direction of translation."""
-_FREE_SETTINGS = {
-    "text.bpe_dropout",
-    "model.embedding_dropout",
-    "model.output_dropout",
-    "model.transformer.attention_dropout",
-    "model.transformer.feed_forward_dropout",
-    "model.init",
-}
-"""Settings of [text] and [model] that may differ from those of the run whose weights are taken."""
 
 
 def start(config: RunConfig, out: Path) -> RunDirectory:
@@ -92,7 +83,8 @@ def _check_parent(parent: RunDirectory, config: RunConfig) -> None:
     """Raises AugenmerkError if a model with these settings could not have the parent's weights and words."""
     old = parent.config.flatten()
     for key, value in config.flatten().items():
-        if key.startswith(("text.", "model.")) and key not in _FREE_SETTINGS and value != old[key]:
+        free = key == "model.init" or key.endswith("_dropout")
+        if key.startswith(("text.", "model.")) and not free and value != old[key]:
             raise AugenmerkError(
                 f"{parent.path} has {key} = {format_setting(old[key])}, and a run that begins with its "
                 f"weights cannot have {format_setting(value)}; leave it out, or train without --from."
