@@ -152,7 +152,7 @@ def test_training_from_python_as_in_the_document(
         ("json:Nothing", "has no attribute 'Nothing'"),
         ("collections:OrderedDict", "it has no method 'start'"),
         ("fractions:Fraction.x", "The logger fractions:Fraction.x cannot be made"),
-        ("zoneinfo:ZoneInfo", "cannot be made without arguments"),
+        ("zoneinfo:ZoneInfo", "name a class that needs no arguments"),
     ],
 )
 def test_what_is_no_logger_is_refused_before_a_run_is_made(place: str, said: str, tmp_path: Path) -> None:

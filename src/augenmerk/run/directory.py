@@ -140,12 +140,12 @@ class RunDirectory(RunRecords):
         """Raises AugenmerkError unless `path` is absent or an empty folder, where a run can be created."""
         with explain_read_errors(path):
             if path.is_dir() and not _find_missing_file(path):
-                found = "is an unfinished run; continue it with --resume or"
+                found = "is an unfinished run; continue it with --resume or choose another --out."
                 if (path / RESULT).exists():
-                    found = "is a finished run;"
+                    found = "is a finished run; choose another --out."
                 elif cls.is_in_training(path):
-                    found = "is being trained by another process;"
-                raise AugenmerkError(f"{path} {found} choose another --out.")
+                    found = "is being trained by another process; choose another --out."
+                raise AugenmerkError(f"{path} {found}")
             # The current folder would be replaced while we are in it.
             if path.exists() and (not path.is_dir() or any(path.iterdir()) or path.samefile(Path.cwd())):
                 raise AugenmerkError(

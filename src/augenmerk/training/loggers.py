@@ -119,7 +119,9 @@ def load_logger(name: str) -> Logger:
         raise
     except Exception as error:
         reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        raise AugenmerkError(f"The logger {name} cannot be made without arguments ({reason}).") from None
+        raise AugenmerkError(
+            f"The logger {name} cannot be made ({reason}); name a class that needs no arguments."
+        ) from None
     for method in ("start", "log", "close"):
         if not callable(getattr(logger, method, None)):
             raise AugenmerkError(f"{name} is not a logger because it has no method '{method}'.")
