@@ -226,7 +226,9 @@ class TestCommand:
 
     @pytest.mark.skipif(not Path("/dev/null").is_char_device(), reason="there is no such device")
     def test_a_device_is_no_file(self) -> None:
-        assert "/dev/null: neither a file nor a folder" in fails_with_a_sentence("data", "check", "/dev/null")
+        assert "/dev/null: pairs must be in a folder or" in fails_with_a_sentence(
+            "data", "check", "/dev/null"
+        )
 
     @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
     def test_utf_16_is_said_in_one_sentence(self, tmp_path: Path, encoding: str) -> None:

@@ -133,7 +133,7 @@ class TestLanguages:
 
     def test_a_language_cannot_be_both(self, tmp_path: Path) -> None:
         write(tmp_path, test_de="eins\n", test_en="one\n")
-        refuses(tmp_path, "'de' cannot be both", source_language="de", target_language="de")
+        refuses(tmp_path, "two files of two languages", source_language="de", target_language="de")
 
 
 class TestWhatIsWrong:
@@ -154,7 +154,7 @@ class TestWhatIsWrong:
 
     def test_one_side_is_absent(self, tmp_path: Path) -> None:
         write(tmp_path, train_de="a\n", train_en="b\n", val_en="b\n")
-        refuses(tmp_path, r"val\.en: the other language, val\.de, is not beside it")
+        refuses(tmp_path, r"val\.en: parallel text is two files .* val\.de and val\.en are not both here")
 
     def test_plain_and_compressed(self, tmp_path: Path) -> None:
         write(tmp_path, train_de="a\n", train_de_gz="a\n", train_en="b\n")
@@ -201,10 +201,10 @@ class TestWhatIsWrong:
     @pytest.mark.parametrize(
         ("line", "sentence"),
         [
-            ('{"source": "a" "target": "b"}', r"not valid JSON \(column 16: "),
-            ("", r"not valid JSON \(column 1: "),
+            ('{"source": "a" "target": "b"}', r"not valid JSON \(.* column 16 "),
+            ("", r"not valid JSON \(.* column 1 "),
             ('["a", "b"]', "expected a JSON object such as"),
-            ("[" * 100_000, "this JSON cannot be read"),
+            ("[" * 100_000, "not valid JSON"),
             ('{"source": "a"}', "there is no key 'target'"),
             ('{"source": 3, "target": "b"}', "'source' must be a text, not 3"),
             ('{"source": "a", "target": null}', "'target' must be a text, not null"),

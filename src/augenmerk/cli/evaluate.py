@@ -144,7 +144,7 @@ def _open_run(path: Path, data: OtherData | None) -> "tuple[RunDirectory, Bitext
 
     Raises AugenmerkError if the data cannot be found.
     """
-    from augenmerk.data import SAY_PLACE, open_data
+    from augenmerk.data import GIVE_DATA, open_data
     from augenmerk.run.directory import RunDirectory
 
     run = RunDirectory.open(path)
@@ -156,7 +156,7 @@ def _open_run(path: Path, data: OtherData | None) -> "tuple[RunDirectory, Bitext
             err().print(f"[dim]{escape(own.bitext)} is not there; {escape(data.path)} is taken for it.[/]")
         found = own.model_copy(update={"bitext": data.path})
         run.config = run.config.model_copy(update={"data": found})
-    open_data(run.config.data, if_moved=SAY_PLACE)
+    open_data(run.config.data, if_moved=GIVE_DATA)
     return run, None
 
 

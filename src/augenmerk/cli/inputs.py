@@ -92,9 +92,9 @@ class OtherData:
 
         A file must have kept its name: another file is more likely to be another test set.
         """
-        from augenmerk.data import NAMES, place_exists
+        from augenmerk.data import NAMES, path_exists
 
-        moved = own not in NAMES and not place_exists(Path(own)) and self.path not in NAMES
+        moved = own not in NAMES and not path_exists(Path(own)) and self.path not in NAMES
         return self.path == own or (
             moved and (Path(self.path).is_dir() or Path(self.path).name == Path(own).name)
         )

@@ -18,9 +18,9 @@ from augenmerk.text.pairs import BadLine, BadLineError, Bitext, Links, PairsSum,
 
 __all__ = [
     "DATASETS",
+    "GIVE_DATA",
     "NAMES",
     "PREPARED",
-    "SAY_PLACE",
     "UNFINISHED",
     "BadLine",
     "BadLineError",
@@ -53,7 +53,7 @@ def open_bitext(
     Your own file is divided into train, val and test, unless `divide` is False. `pairs` (the number of
     training pairs) and `seed` are for datasets that are generated, as bilderbuch is; `folder` is where the
     files of a downloaded dataset are. A folder that has the name of a dataset is opened as `./multi30k`. With
-    `skip_bad`, lines of your own files that hold no usable pair are left out, see `Bitext.skipped`;
+    `skip_bad`, lines without a usable pair are left out of your own files, see `Bitext.skipped`;
     otherwise the first of them is an error when it is read. Of a prepared corpus, only the splits that are
     text are opened, see `augenmerk.data.corpus` for the others.
     """
@@ -85,28 +85,28 @@ def dataset_options(config: DataConfig, name: str) -> dict[str, Any]:
 
 def is_prepared(path: str) -> bool:
     """Returns whether the path is the folder of a prepared corpus, finished or not."""
-    # Not by Path, for which a name that is too long is an error.
+    # Not by Path, which raises an error if a name is too long.
     finished, unfinished = os.path.isfile(f"{path}/{PREPARED}"), os.path.isdir(f"{path}/{UNFINISHED}")  # noqa: PTH112, PTH113
     return path not in DATASETS and (finished or unfinished)
 
 
 def check_own(path: str) -> None:
     """Raises AugenmerkError if nothing at this path could be your own pairs."""
-    if not path.strip() or (Path(path).name == path and not place_exists(Path(path))):
+    if not path.strip() or (Path(path).name == path and not path_exists(Path(path))):
         raise AugenmerkError(
             f"There is no bitext called '{path}': there is no such file or folder, and known by name are "
             f"{' and '.join(DATASETS)}."
         )
 
 
-SET_PLACE = "set data.bitext in the run's config.toml to its new path and accept that with --accept-changes"
-SAY_PLACE = "say where it is now: --data PLACE"
+EDIT_CONFIG = "set data.bitext in the run's config.toml to its new path and accept that with --accept-changes"
+GIVE_DATA = "say where it is now: --data PLACE"
 """The remedy if the data of a run was moved: for all commands, and for those that have --data."""
 
 
-def open_data(config: DataConfig, *, if_moved: str = SET_PLACE) -> Bitext:
+def open_data(config: DataConfig, *, if_moved: str = EDIT_CONFIG) -> Bitext:
     """Opens the bitext that the settings of a run name; `if_moved` is the remedy if nothing is there."""
-    if Path(config.bitext).is_absolute() and not place_exists(Path(config.bitext)):
+    if Path(config.bitext).is_absolute() and not path_exists(Path(config.bitext)):
         raise AugenmerkError(
             f"{config.bitext}: there is no such file or folder; if the data of a run was moved, {if_moved}."
         )
@@ -146,12 +146,12 @@ def resolve_data_name(name: str, folder: Path) -> str:
     The name of a dataset is returned unchanged, and so is a path where nothing is: `open_bitext` reports it.
     """
     path = folder / Path(name).expanduser()
-    if name in DATASETS or not name.strip() or not place_exists(path):
+    if name in DATASETS or not name.strip() or not path_exists(path):
         return name
     # Only folders are resolved: a linked file may have another ending, and the ending tells the format.
     return str(path.resolve() if path.is_dir() else path.parent.resolve() / path.name)
 
 
-def place_exists(path: Path) -> bool:
+def path_exists(path: Path) -> bool:
     """Returns whether the path is a folder or file, or the common stem of two files of parallel text."""
     return path.exists() or any(path.parent.glob(f"{escape(path.name)}.*"))

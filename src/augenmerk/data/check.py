@@ -7,12 +7,10 @@ Files may be larger than memory: sentences are read in chunks, and a few numbers
 """
 
 import re
-import unicodedata
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
@@ -32,6 +30,7 @@ from augenmerk.data.plausibility import (
     find_offsets,
     measure_fit,
     measure_length_deviation,
+    scripts_of,
     words_of,
 )
 from augenmerk.text.pairs import Bitext, SentencePair
@@ -52,7 +51,6 @@ has less; of pairs with another's target, 70%."""
 RARE_SCRIPT = 0.2
 """The share of sentences below which a script is reported."""
 
-_NOT_LATIN = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]")
 _SUSPECT = {
     "control character": re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]"),
     "replacement character": re.compile("\ufffd"),
@@ -140,7 +138,7 @@ class _Side:
         self.words.append(words)
         self.has_capitals |= sentence != sentence.lower()
         self.has_lower |= sentence != sentence.upper()
-        for script in _scripts_of(sentence):
+        for script in scripts_of(sentence):
             self.scripts.setdefault(script, []).append(line)
         if words > MAX_LENGTH:
             yield "long"
@@ -152,6 +150,10 @@ class _Side:
     def rank_scripts(self) -> list[tuple[str, list[int]]]:
         """Returns the scripts with their lines, the most frequent first."""
         return sorted(self.scripts.items(), key=lambda item: -len(item[1]))
+
+    def summarise(self, language: str) -> SideSummary:
+        scripts = {script: len(lines) for script, lines in self.rank_scripts()}
+        return SideSummary(language, float(np.median(self.words)), max(self.words), scripts)
 
 
 class Split:
@@ -222,10 +224,7 @@ class Split:
             yield "untranslated"
 
     def summarise(self, languages: Sequence[str]) -> SplitSummary:
-        sides = []
-        for language, side in zip(languages, self.sides, strict=True):
-            counts = {script: len(lines) for script, lines in side.rank_scripts()}
-            sides.append(SideSummary(language, float(np.median(side.words)), max(side.words), counts))
+        sides = (side.summarise(language) for side, language in zip(self.sides, languages, strict=True))
         source, target = self.lengths
         ratio = float(np.median(target / np.maximum(source, 1)))
         repeated = len(self.noticed.get("repeated", []))
@@ -234,25 +233,6 @@ class Split:
 
 def _hash(sentence: str) -> int:
     return int.from_bytes(blake2b(sentence.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
-
-
-def _scripts_of(sentence: str) -> Iterable[str]:
-    """Returns the scripts of a sentence: those of which it has two letters or more."""
-    if not _NOT_LATIN.search(sentence):
-        return ("LATIN",) if any(map(str.isalpha, sentence)) else ()
-    counts = Counter(script for letter in sentence if (script := _script_of(letter)))
-    return [script for script, count in counts.items() if count > 1]
-
-
-@cache
-def _script_of(letter: str) -> str | None:
-    if not letter.isalpha():
-        return None
-    script = unicodedata.name(letter, "UNKNOWN").split()[0]
-    if script in ("CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC", "HALFWIDTH", "BOPOMOFO"):
-        return "CJK"  # Japanese uses several in one sentence
-    others = ("FEMININE", "MASCULINE", "MICRO", "MODIFIER", "FULLWIDTH", "UNKNOWN")
-    return None if script in others else script
 
 
 # The checks

@@ -66,12 +66,14 @@ class Found(NamedTuple):
     target_language: str
     readers: dict[str, partial[Entries]]
     """For each split a function that begins to read it."""
-    files: dict[str, tuple[Path, ...]]
-    """The files of each split."""
+
+    def list_files(self, split: str) -> tuple[Path, ...]:
+        """Returns the files of a split."""
+        return tuple(each for each in self.readers[split].args if isinstance(each, Path))
 
 
 def load(
-    place: Path,
+    path: Path,
     source_language: str | None = None,
     target_language: str | None = None,
     *,
@@ -79,15 +81,15 @@ def load(
     divide: bool = True,
     left_out: Mapping[str, Collection[int]] | None = None,
 ) -> Bitext:
-    """Opens the pairs in a folder, in one TSV, JSON lines or Parquet file, or in `place.de` and `place.en`.
+    """Opens the pairs in a folder, in one TSV, JSON lines or Parquet file, or in `path.de` and `path.en`.
 
     If there is one split only, it is divided into train, val and test (see `hold_out`), unless it is named
     like a validation or test set, or `divide` is False. With `skip_bad`, lines that hold no usable pair are
     left out and kept in `Bitext.skipped`; otherwise the first of them raises AugenmerkError when it is read.
     `left_out` are the numbers of further lines to leave out, by the split as it is in the files.
     """
-    found, skipped = find(place, source_language, target_language), set[BadLine]()
-    files: Mapping[str, tuple[Path, ...]] = found.files
+    found, skipped = find(path, source_language, target_language), set[BadLine]()
+    files = {name: found.list_files(name) for name in found.readers}
     splits: dict[str, Iterable[SentencePair]] = {
         name: LazySplit(
             partial(_read_pairs, reader, skipped if skip_bad else None, (left_out or {}).get(name, ()))
@@ -96,9 +98,9 @@ def load(
     }
     if divide and is_divided(splits):
         [pairs], [paths] = splits.values(), files.values()
-        splits = hold_out(pairs, place)
+        splits = hold_out(pairs, path)
         files = dict.fromkeys(splits, paths)
-    return Bitext(str(place), found.source_language, found.target_language, splits, skipped, files)
+    return Bitext(str(path), found.source_language, found.target_language, splits, skipped, files)
 
 
 def is_divided(names: Collection[str]) -> bool:
@@ -193,11 +195,11 @@ def _scan_stream(stream: _Stream, name: str) -> Iterator[str | BadLine]:
 # Finding the files
 
 
-def find(place: Path, source_language: str | None = None, target_language: str | None = None) -> Found:
+def find(path: Path, source_language: str | None = None, target_language: str | None = None) -> Found:
     """Finds the files at a path, each split of which can then be read with its bad lines."""
-    with explain_read_errors(place):
-        files = _find_files(place)
-    source, target = _choose_languages(place, files, source_language, target_language)
+    with explain_read_errors(path):
+        files = _find_files(path)
+    source, target = _choose_languages(path, files, source_language, target_language)
     readers: dict[str, partial[Entries]] = {}
     # As they are used: train, then validation, then the others.
     for name in sorted(files, key=lambda name: (name[:5] != "train", name[:3] not in ("val", "dev"), name)):
@@ -206,43 +208,36 @@ def find(place: Path, source_language: str | None = None, target_language: str |
     if not readers:
         names = [path.name for suffixes in files.values() for paths in suffixes.values() for path in paths]
         raise AugenmerkError(
-            f"{place}: no sentence pairs here; expected files such as train.{source_language or 'de'} with "
+            f"{path}: no sentence pairs here; expected files such as train.{source_language or 'de'} with "
             f"train.{target_language or 'en'}, train.tsv or train.jsonl (also .gz), or train.parquet, but "
             f"found {', '.join(names[:6]) or 'nothing of the kind'}."
         )
-    paths = {
-        name: tuple(each for each in reader.args if isinstance(each, Path))
-        for name, reader in readers.items()
-    }
-    return Found(source, target, readers, paths)
+    return Found(source, target, readers)
 
 
-def _find_files(place: Path) -> dict[str, _FilesBySuffix]:
+def _find_files(path: Path) -> dict[str, _FilesBySuffix]:
     """Returns the files of each split."""
-    if place.is_file():
-        split, suffix = _split_name(place)
-        if suffix not in _TABLES:
-            raise AugenmerkError(
-                f"{place}: a single file of pairs must end in .tsv or .jsonl (also .gz), or in .parquet; for "
-                f"two files of parallel text, give their common name without the ending, or their folder."
-            )
-        return {split: {suffix: [place]}}
-    if place.exists() and not place.is_dir():
-        raise AugenmerkError(
-            f"{place}: neither a file nor a folder; save the pairs in a file, which is read more than once."
-        )
-    folder, files = place if place.is_dir() else place.parent, dict[str, _FilesBySuffix]()
-    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+    if path.exists() and not path.is_dir():
         split, suffix = _split_name(path)
-        if split and not path.name.startswith(".") and path.is_file():
-            files.setdefault(split, {}).setdefault(suffix, []).append(path)
+        if suffix not in _TABLES or not path.is_file():
+            raise AugenmerkError(
+                f"{path}: pairs must be in a folder or in one regular file, which must end in .tsv or .jsonl "
+                f"(also .gz), or in .parquet; for two files of parallel text, give their common name without "
+                f"the ending, or their folder."
+            )
+        return {split: {suffix: [path]}}
+    folder, files = path if path.is_dir() else path.parent, dict[str, _FilesBySuffix]()
+    for file in sorted(folder.iterdir()) if folder.is_dir() else ():
+        split, suffix = _split_name(file)
+        if split and not file.name.startswith(".") and file.is_file():
+            files.setdefault(split, {}).setdefault(suffix, []).append(file)
     for split, suffixes in files.items():
         parquet.check_parts(split, suffixes.get("parquet", []))
-    if place.is_dir():
+    if path.is_dir():
         return files
-    if place.name not in files:
-        raise AugenmerkError(f"{place}: there is no such file or folder.")
-    return {place.name: files[place.name]}
+    if path.name not in files:
+        raise AugenmerkError(f"{path}: there is no such file or folder.")
+    return {path.name: files[path.name]}
 
 
 def _split_name(path: Path) -> tuple[str, str]:
@@ -254,7 +249,7 @@ def _split_name(path: Path) -> tuple[str, str]:
 
 
 def _choose_languages(
-    place: Path, files: dict[str, _FilesBySuffix], source: str | None, target: str | None
+    path: Path, files: dict[str, _FilesBySuffix], source: str | None, target: str | None
 ) -> tuple[str, str]:
     if source is not None and target is not None:
         return source, target
@@ -262,14 +257,14 @@ def _choose_languages(
     by_split = [set(suffixes) - _NOT_LANGUAGES for suffixes in files.values()]
     languages = set[str]().union(*(several for several in by_split if len(several) > 1))
     if languages:
-        return _choose_direction(f"{place}: the files end in", languages, source, target)
+        return _choose_direction(f"{path}: the files end in", languages, source, target)
     for suffixes in files.values():
         if "jsonl" in suffixes:
-            path = _only_file(suffixes["jsonl"])
-            keys, found_in = _read_text_keys(path), f"{path}: the keys are"
+            file = _only_file(suffixes["jsonl"])
+            keys, found_in = _read_text_keys(file), f"{file}: the keys are"
         elif "parquet" in suffixes:
-            path = suffixes["parquet"][0]
-            keys, found_in = set(parquet.find_columns(path)), f"{path}: the columns are"
+            file = suffixes["parquet"][0]
+            keys, found_in = set(parquet.find_columns(file)), f"{file}: the columns are"
         else:
             continue
         if len(keys) > 1 and not {"source", "target"} <= keys:
@@ -288,10 +283,8 @@ def _choose_direction(
         [other] = languages - {source, target}
         return source or other, target or other
     names = sorted(languages)
-    raise AugenmerkError(
-        f"{found_in} {', '.join(names)}; choose the direction, "
-        f"for example with --source-language {names[0]} --target-language {names[1]}."
-    )
+    example = f"--source-language {names[0]} --target-language {names[1]}"
+    raise AugenmerkError(f"{found_in} {', '.join(names)}; choose the direction, for example with {example}.")
 
 
 def _only_file(paths: list[Path]) -> Path:
@@ -323,11 +316,11 @@ def _find_reader(name: str, suffixes: _FilesBySuffix, source: str, target: str) 
         for path in paths:
             parquet.check_columns(path, source, target)
         return partial(parquet.scan_parquet, source, target, *paths)
-    if source == target:
-        raise AugenmerkError(f"{paths[0]}: '{source}' cannot be both the source and the target language.")
-    if len(sides) == 1:
-        missing = target if source in suffixes else source
-        raise AugenmerkError(f"{paths[0]}: the other language, {name}.{missing}, is not beside it.")
+    if len(set(sides)) < 2:
+        raise AugenmerkError(
+            f"{paths[0]}: parallel text is two files of two languages, but {name}.{source} and "
+            f"{name}.{target} are not both here."
+        )
     return partial(_scan_text, _only_file(suffixes[source]), _only_file(suffixes[target]))
 
 
@@ -417,10 +410,8 @@ def _parse_json(line: str, source_language: str, target_language: str) -> Senten
 def _parse_object(line: str) -> dict[str, Any]:
     try:
         entry = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"not valid JSON (column {error.colno}: {error.msg})") from None
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets without end
-        raise ValueError(f"this JSON cannot be read ({error})") from None
+    except (ValueError, RecursionError) as error:  # also a number of thousands of digits, endless brackets
+        raise ValueError(f"not valid JSON ({error})") from None
     if not isinstance(entry, dict):
         raise ValueError('expected a JSON object such as {"source": "...", "target": "..."}')
     return entry
@@ -444,8 +435,7 @@ def _read_text_keys(path: Path) -> set[str]:
 def _get_sentence(entry: dict[str, Any], language: str, role: str) -> str:
     key = language if language in entry else role
     if key not in entry:
-        keys = f"'{role}'" if language == role else f"'{language}' or '{role}'"
-        raise ValueError(f"there is no key {keys}")
+        raise ValueError("there is no key " + " or ".join(f"'{each}'" for each in sorted({language, role})))
     sentence = entry[key]
     if not isinstance(sentence, str):
         raise ValueError(f"'{key}' must be a text, not {json.dumps(sentence)[:40]}")

@@ -9,17 +9,17 @@
 """
 
 import re
+import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from math import log
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 MAX_OFFSET = 5
 BLOCK = 10
@@ -27,11 +27,12 @@ BLOCK = 10
 END_WINDOW = 50
 """Lines before and after the end of a block among which the line is looked for where the offset changes."""
 DOUBT = 6.0
-"""Log-likelihood that a line may lack, compared with the best one, and still be where the offset changes."""
+"""Log-likelihood that a line may have less than the best one, and still be where the offset changes."""
 SWITCH_COST = 20.0
-"""Log-likelihood that must be gained before lines are said to be shifted from somewhere on."""
+"""Log-likelihood that a shift must gain before it is reported."""
 
 _WORD = re.compile(r"\w+")
+_NOT_LATIN = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]")
 _FUNCTION_WORDS = {
     "de": "der die das und ist nicht ein eine mit auf von zu dem den im",
     "en": "the and is of to a in that with on for are an this at",
@@ -46,6 +47,25 @@ _FUNCTION_WORDS = {
 def words_of(sentence: str) -> list[str]:
     """Returns the words of a sentence in lower case, without punctuation."""
     return _WORD.findall(sentence.lower())
+
+
+def scripts_of(sentence: str) -> Iterable[str]:
+    """Returns the scripts of a sentence: those of which it has two letters or more."""
+    if not _NOT_LATIN.search(sentence):
+        return ("LATIN",) if any(map(str.isalpha, sentence)) else ()
+    counts = Counter(script for letter in sentence if (script := _script_of(letter)))
+    return [script for script, count in counts.items() if count > 1]
+
+
+@cache
+def _script_of(letter: str) -> str | None:
+    if not letter.isalpha():
+        return None
+    script = unicodedata.name(letter, "UNKNOWN").split()[0]
+    if script in ("CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC", "HALFWIDTH", "BOPOMOFO"):
+        return "CJK"  # Japanese uses several in one sentence
+    others = ("FEMININE", "MASCULINE", "MICRO", "MODIFIER", "FULLWIDTH", "UNKNOWN")
+    return None if script in others else script
 
 
 class LanguageStatistics:
@@ -74,7 +94,7 @@ class LanguageStatistics:
 
     @cached_property
     def _odds(self) -> tuple[dict[str, float], dict[str, float]]:
-        """The log-odds of each word, for one that stands in a source and for one that stands in a target."""
+        """The log-odds of each word in a source, and in a target."""
         balance = log(max(self._source.total(), 1) / max(self._target.total(), 1))
         in_source, in_target = {}, {}
         for word in self._source.keys() | self._target.keys():
@@ -92,16 +112,19 @@ class LanguageStatistics:
         if len(languages) < 2 or not languages <= _FUNCTION_WORDS.keys():
             return False
 
-        def share(counts: Counter[str], language: str) -> float:
-            return sum(counts[word] for word in _FUNCTION_WORDS[language].split()) / max(counts.total(), 1)
+        def is_rather(counts: Counter[str], language: str, other: str) -> bool:
+            own, others = (
+                sum(map(counts.__getitem__, _FUNCTION_WORDS[e].split())) for e in (language, other)
+            )
+            return own > 2 * others
 
-        return share(self._source, target_language) > 2 * share(self._source, source_language) and share(
-            self._target, source_language
-        ) > 2 * share(self._target, target_language)
+        return is_rather(self._source, target_language, source_language) and is_rather(
+            self._target, source_language, target_language
+        )
 
 
 def measure_length_deviation(source: Floats, target: Floats) -> Floats:
-    """Returns how many standard deviations each target is longer (or shorter) than its source lets expect.
+    """Returns by how many standard deviations each target is longer or shorter than expected from its source.
 
     The variance grows with the length, as in Gale and Church (1993); it is estimated robustly.
     """
@@ -200,9 +223,9 @@ def measure_fit(sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str
     pair_of = np.repeat(np.arange(len(targets)), target_counts)
     links = source_counts[pair_of]
     token = np.repeat(np.arange(len(target_ids)), links)
-    place = np.arange(len(token)) - np.repeat(np.cumsum(links) - links, links)
-    place += np.repeat((np.cumsum(source_counts) - source_counts)[pair_of], links)
-    source_word = source_ids[place]
+    position = np.arange(len(token)) - np.repeat(np.cumsum(links) - links, links)
+    position += np.repeat((np.cumsum(source_counts) - source_counts)[pair_of], links)
+    source_word = source_ids[position]
     entries, entry = np.unique(source_word * target_size + target_ids[token], return_inverse=True)
     entry_source = entries // target_size
     probability = np.ones(len(entries))
@@ -212,7 +235,7 @@ def measure_fit(sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str
         counts = np.bincount(entry, weight)
         of_source = np.bincount(entry_source, counts, minlength=null + 1)
         probability = counts / of_source[entry_source]
-    others = of_source[source_word] - np.bincount(place, weight, minlength=len(source_ids))[place]
+    others = of_source[source_word] - np.bincount(position, weight, minlength=len(source_ids))[position]
     known = (others > 0.5) & (source_word != null)
     translation = np.where(known, np.maximum(counts[entry] - weight, 0) / np.maximum(others, 0.5), 0)
     given_source = np.bincount(token, translation) / np.maximum(links - 1, 1)
@@ -233,5 +256,6 @@ def _number_words(sentences: Sequence[Sequence[str]]) -> tuple[list[list[int]], 
 
 
 def correlation(x: Floats, y: Floats) -> float:
+    """Returns Pearson's correlation; 0 if one of them is constant."""
     deviation = float(x.std() * y.std())
     return float(((x - x.mean()) * (y - y.mean())).mean()) / deviation if deviation > 1e-9 else 0.0

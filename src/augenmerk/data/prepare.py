@@ -80,7 +80,8 @@ class Request:
                 described.append({"name": source, **dataset_options(self.data, source)})
                 continue
             found = find(Path(source), self.data.source_language, self.data.target_language)
-            digests = {path.name: digest_file(path) for paths in found.files.values() for path in paths}
+            files = (path for split in found.readers for path in found.list_files(split))
+            digests = {path.name: digest_file(path) for path in files}
             described.append({"name": Path(source).name, "files": digests})
         return described
 

@@ -25,11 +25,11 @@ from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import limit_file_name
 from augenmerk.base.settings import format_setting, list_keys
 from augenmerk.data import (
+    GIVE_DATA,
     NAMES,
-    SAY_PLACE,
     is_prepared,
     open_data,
-    place_exists,
+    path_exists,
     resolve_data,
     resolve_data_name,
 )
@@ -272,7 +272,7 @@ def resume(
             f"{out} is finished; there is nothing to resume unless --epochs asks for more than its "
             f"{run.config.train.epochs}."
         )
-    open_data(run.config.data, if_moved=SAY_PLACE)
+    open_data(run.config.data, if_moved=GIVE_DATA)
     if epochs is not None and more_epochs:
         run, about = change_epochs(run, epochs)
         remarks.append(about)
@@ -300,7 +300,7 @@ def _move_data(run: RunDirectory, data: str, *, with_preset: bool) -> list[str]:
     own, path = run.config.data.bitext, resolve_data_name(data, Path.cwd())
     if path == own:
         return []
-    if own in NAMES or path in NAMES or place_exists(Path(own)):
+    if own in NAMES or path in NAMES or path_exists(Path(own)):
         if with_preset:
             return []  # it is among the settings that are compared
         raise AugenmerkError(

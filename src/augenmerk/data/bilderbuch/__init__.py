@@ -41,7 +41,7 @@ class GeneratedSplit:
         return self.pairs
 
     def __iter__(self) -> Iterator[SentencePair]:
-        # Each split has random numbers of its own, so that val is not what train left out.
+        # Each split has different random numbers, so that val is not what train left out.
         rng = random.Random(f"{self.split} {self.seed}").random
         pairs = (_generate_pair(rng, self.split) for _ in repeat(None))
         return islice((pair for pair in pairs if pair is not None), self.pairs)
@@ -96,6 +96,6 @@ def _generate_pair(rng: Callable[[], float], split: str) -> SentencePair | None:
 
 
 def _join_words(words: list[str]) -> str:
-    """Joins words to a sentence; the only marks are commas and the last word."""
+    """Joins words to a sentence; the only punctuation is commas and the last word."""
     text = " ".join(words[:-1]).replace(" ,", ",") + words[-1]
     return text[0].upper() + text[1:]

@@ -14,7 +14,7 @@ Paradigm = tuple[tuple[str, ...], ...]
 
 
 def _inflect(endings: str, stem: str = "") -> Paradigm:
-    """Returns a stem with twelve endings, three cases for each agreement; "-" stands for no ending."""
+    """Returns a stem with twelve endings, three cases for each agreement; "-" means no ending."""
     forms = [stem + ending.replace("-", "") for ending in endings.split()]
     return tuple(tuple(forms[i : i + 3]) for i in range(0, 12, 3))
 
@@ -40,7 +40,7 @@ class Determiner:
     plural: str
     endings: Paradigm
     definite: bool = True
-    """Whether it refers to something known; this decides where an object and "nicht" stand in German."""
+    """Whether it refers to something known; the German positions of objects and of "nicht" depend on it."""
 
 
 def _like_ein(stem: str, singular: str, plural: str, definite: bool = True) -> Determiner:

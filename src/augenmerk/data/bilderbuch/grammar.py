@@ -1,13 +1,17 @@
-"""Phrases that write themselves in German and in English, word by word, each word with its link.
+"""Phrases and clauses that write themselves in German and in English, word by word, each word with its link.
 
 A link is a bit mask: a German and an English word are linked if they have a bit in common. So the two sides
 can be written in any order, independently of each other, and still give the gold alignment.
+
+German puts the finite verb second in a main clause and last in a subordinate one. The rest of the verb comes
+at the end: the separable prefix, the participle, the infinitive. English keeps subject, verb, object.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from augenmerk.data.bilderbuch.determiners import ACCUSATIVE, DATIVE, NOMINATIVE, PLURAL, RELATIVE, Determiner
+from augenmerk.data.bilderbuch.determiners import ACCUSATIVE, DATIVE, NOMINATIVE, PLURAL, Determiner
 from augenmerk.data.bilderbuch.lexicon import (
     Adjective,
     Expression,
@@ -79,8 +83,24 @@ class FixedPhrase:
 
 
 def fix_words(german: str, english: str, bit: int) -> FixedPhrase:
-    """Returns a phrase of the words, which are linked as the numbers after them say (see Expression)."""
+    """Returns a phrase of the words, which are linked as the numbers after them tell (see Expression)."""
     return FixedPhrase(parse_expression(german, english), bit)
+
+
+@dataclass(slots=True, eq=False)
+class Arrangement:
+    """Parts that are written in one order in German and in another one in English."""
+
+    german: Sequence[Part]
+    english: Sequence[Part]
+
+    def write_german(self, out: SentenceBuilder) -> None:
+        for part in self.german:
+            part.write_german(out)
+
+    def write_english(self, out: SentenceBuilder) -> None:
+        for part in self.english:
+            part.write_english(out)
 
 
 @dataclass(slots=True, eq=False)
@@ -160,7 +180,7 @@ class Coordination(Nominal):
 
 @dataclass(slots=True, eq=False)
 class Pronoun(Nominal):
-    """er, sie or es for a person or an animal that was named before; always a subject."""
+    """er, sie or es for somebody who was named before; always a subject."""
 
     bit: int = field(kw_only=True)
 
@@ -201,7 +221,7 @@ _IS_BEING = {"now": ("is being", "are being"), "past": ("was", "were"), "done": 
 _TENSE, _MEANING, NEGATION, MANNER, _BEEN = range(5)
 """The link bits of a clause, counted from its first; the last is for worden and been in the passive."""
 _AUXILIARY_LINKS = {"not": 1 << NEGATION, "cannot": 1 << NEGATION | 1 << _TENSE, "been": 1 << _BEEN}
-"""The links of those auxiliaries that do not simply stand for the tense."""
+"""The links of those auxiliaries that show more than the tense."""
 
 _Words = list[tuple[str, int]]
 """Words with their links."""
@@ -362,69 +382,3 @@ class Clause:
         if self.form == "past":
             return [], verb.past
         return [], verb.base if plural else verb.third_person
-
-
-@dataclass(slots=True, eq=False)
-class CopulaClause:
-    """A clause that says how somebody or something is: der Hund ist müde."""
-
-    subject: Nominal
-    adjective: Adjective
-    bit: int
-    verb_last: bool = False
-
-    def write_german(self, out: SentenceBuilder) -> None:
-        self.subject.write_german(out)
-        words = [("sind" if self.subject.plural else "ist", self.bit), (self.adjective.german, self.bit << 1)]
-        for word, link in reversed(words) if self.verb_last else words:
-            out.add(word, link)
-
-    def write_english(self, out: SentenceBuilder) -> None:
-        self.subject.write_english(out)
-        out.add(_IS[self.subject.plural], self.bit)
-        out.add(self.adjective.english, self.bit << 1)
-
-
-@dataclass(slots=True, eq=False)
-class ThereIsClause:
-    """A clause with "there is", which in German opens with the place: im Garten steht ein Baum."""
-
-    verb: str
-    thing: NounPhrase
-    place: PrepositionalPhrase
-    bit: int
-
-    def write_german(self, out: SentenceBuilder) -> None:
-        self.place.write_german(out)
-        out.add(self.verb, self.bit)
-        self.thing.write_german(out)
-
-    def write_english(self, out: SentenceBuilder) -> None:
-        out.add(f"there {_IS[self.thing.plural]}", self.bit)
-        self.thing.write_english(out)
-        self.place.write_english(out)
-
-
-@dataclass(slots=True, eq=False)
-class RelativeClause:
-    """A relative clause: a preposition, if there is one, then a pronoun in the given case, then the clause.
-
-    English puts the preposition at the end of the clause: the bench that the cat is sleeping on.
-    """
-
-    antecedent: NounPhrase
-    clause: Clause
-    case: int
-    bit: int
-    preposition: Preposition | None
-
-    def write_german(self, out: SentenceBuilder) -> None:
-        if self.preposition:
-            out.add(self.preposition.german, self.bit)
-        out.add(RELATIVE[self.antecedent.agreement][self.case], self.bit << 1)
-        self.clause.write_german(out)
-
-    def write_english(self, out: SentenceBuilder) -> None:
-        person = self.antecedent.noun.group == "person" and self.case == NOMINATIVE
-        out.add("who" if person else "that", self.bit << 1)
-        self.clause.write_english(out)

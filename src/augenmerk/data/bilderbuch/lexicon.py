@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
+from typing import TypeVar
 
 from augenmerk.data.bilderbuch import determiners as det
 
+_Key = TypeVar("_Key")
+_Item = TypeVar("_Item")
 _GENDERS = {"m": det.MASCULINE, "f": det.FEMININE, "n": det.NEUTER}
 _CASES = {"acc": det.ACCUSATIVE, "dat": det.DATIVE}
-_LIVING = frozenset({"person", "name", "baby", "animal"})
-"""The groups of nouns for people and animals."""
 
 
 def read_table(name: str, separator: str = "|") -> list[list[str]]:
@@ -23,71 +24,32 @@ def read_table(name: str, separator: str = "|") -> list[list[str]]:
     return [[cell.strip() for cell in line.split(separator)] for line in lines]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+def _group(items: Iterable[tuple[_Key, _Item]]) -> dict[_Key, tuple[_Item, ...]]:
+    """Returns the items by key."""
+    groups: dict[_Key, list[_Item]] = {}
+    for key, item in items:
+        groups.setdefault(key, []).append(item)
+    return {key: tuple(group) for key, group in groups.items()}
+
+
 class Adjective:
     """An adjective in both languages."""
 
-    german: str
-    stem: str
-    """The form that endings are added to: dunkel, but der dunkle Wald."""
-    english: str
-    kinds: frozenset[str]
-    """The kinds of noun it is said of, and its marks."""
-    position: int
-    """Whether it is the first (1) or the second (2) of two adjectives before a noun."""
+    def __init__(self, spelling: str, english: str, kinds: str, position: str) -> None:
+        self.german, _, stem = spelling.partition(":")
+        self.stem = stem or self.german
+        """The form that endings are added to: dunkel, but der dunkle Wald."""
+        self.english = english
+        self.kinds = frozenset(kinds.split())
+        """The kinds of noun that it can describe, and its flags."""
+        self.position = int(position)
+        """Whether it is the first (1) or the second (2) of two adjectives before a noun."""
 
 
-Adjectives = tuple[Adjective, ...]
+_ADJECTIVES = tuple(Adjective(*row) for row in read_table("adjectives.txt"))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Noun:
-    """A noun in both languages, and what it goes with."""
-
-    gender: int
-    german: tuple[tuple[str, str, str], tuple[str, str, str]]
-    """Singular and plural, each by case."""
-    english: tuple[tuple[str, ...], tuple[str, ...]]
-    """Singular and plural; a compound has several words."""
-    group: str
-    """The first of its kinds, such as person or thing."""
-    kinds: frozenset[str]
-    adjectives: tuple[Adjectives, Adjectives]
-    """The adjectives that may stand before it, in the first and in the second position."""
-    predicates: Adjectives
-    """The adjectives that may follow it and "is"."""
-    counted: bool
-
-    @property
-    def lemma(self) -> str:
-        return self.german[0][det.NOMINATIVE]
-
-    @property
-    def head(self) -> str:
-        """The last English word. Nouns that share it (tree and apple tree) are too alike for one sentence."""
-        return self.english[0][-1]
-
-    @property
-    def living(self) -> bool:
-        return self.group in _LIVING
-
-    @property
-    def pronoun(self) -> str:
-        """The English he, she or it, by natural gender, where German goes by grammatical gender."""
-        if self.group not in ("person", "name") and "she" not in self.kinds:
-            return "it"
-        return "he" if self.gender == det.MASCULINE and "she" not in self.kinds else "she"
-
-
-def _make_adjective(spelling: str, english: str, kinds: str, position: str) -> Adjective:
-    german, _, stem = spelling.partition(":")
-    return Adjective(german, stem or german, english, frozenset(kinds.split()), int(position))
-
-
-_ADJECTIVES = tuple(_make_adjective(*row) for row in read_table("adjectives.txt"))
-
-
-def _find_adjectives(*kinds: str) -> Adjectives:
+def _find_adjectives(*kinds: str) -> tuple[Adjective, ...]:
     return tuple(adjective for adjective in _ADJECTIVES if not adjective.kinds.isdisjoint(kinds))
 
 
@@ -104,45 +66,59 @@ def _add_s(word: str) -> str:
     return word + "s"
 
 
-def _make_noun(german: str, english: str, kinds_text: str) -> Noun:
-    singular, gender, plural = german.split()
-    first, _, irregular = english.partition("/")
-    *before, last = first.split()
-    group, *others = kinds_text.split()
-    if "own" in others and group in {"thing", "clothing", "vehicle"}:
-        others.append("belonging")
-    if "own" in others and group == "person":
-        others.append("relative")
-    oblique = plural if gender.endswith("~") else singular
-    dative_plural = plural if plural.endswith(("n", "s")) else plural + "n"
-    fitting = _find_adjectives(group, *others)
-    first_position = tuple(adjective for adjective in fitting if adjective.position == 1)
-    second_position = tuple(adjective for adjective in fitting if adjective.position == 2)
-    return Noun(
-        gender=_GENDERS[gender[0]],
-        german=((singular, oblique, oblique), (plural, plural, dative_plural)),
-        english=((*before, last), tuple(irregular.split()) or (*before, _add_s(last))),
-        group=group,
-        kinds=frozenset((group, *others)),
-        adjectives=(first_position, second_position),
-        predicates=_find_adjectives("!") if group in _LIVING else first_position + second_position,
-        counted=plural != "-",
-    )
+class Noun:
+    """A noun in both languages, and what it goes with."""
+
+    def __init__(self, german: str, english: str, kinds: str) -> None:
+        self.lemma, gender, plural = german.split()
+        self.gender = _GENDERS[gender[0]]
+        oblique = plural if gender.endswith("~") else self.lemma
+        dative_plural = plural if plural.endswith(("n", "s")) else plural + "n"
+        self.german = ((self.lemma, oblique, oblique), (plural, plural, dative_plural))
+        """Singular and plural, each by case."""
+        singular, _, irregular = english.partition("/")
+        *before, self.head = singular.split()
+        """The last English word. Nouns that share it (tree and apple tree) are too alike for one sentence."""
+        self.english = (*before, self.head), tuple(irregular.split()) or (*before, _add_s(self.head))
+        """Singular and plural; a compound has several words."""
+        self.group, *others = kinds.split()
+        """The first of its kinds, such as person or thing."""
+        if "own" in others and self.group in {"thing", "clothing", "vehicle"}:
+            others.append("belonging")
+        if "own" in others and self.group == "person":
+            others.append("relative")
+        self.kinds = frozenset((self.group, *others))
+        self.living = self.group in {"person", "name", "baby", "animal"}
+        self.counted = plural != "-"
+        fitting = _find_adjectives(*self.kinds)
+        first, second = (tuple(each for each in fitting if each.position == n) for n in (1, 2))
+        self.adjectives = first, second
+        """The adjectives that may come before it, in the first and in the second position."""
+        self.predicates = _find_adjectives("!") if self.living else first + second
+        """The adjectives that may follow it and "is"."""
+        # By natural gender, where German goes by grammatical gender.
+        is_person = self.group in ("person", "name") or "she" in self.kinds
+        is_she = self.gender != det.MASCULINE or "she" in self.kinds
+        self.pronoun = ("she" if is_she else "he") if is_person else "it"
 
 
-NOUNS = tuple(_make_noun(*row) for row in read_table("nouns.txt"))
+def _make_name(name: str, gender: str) -> Noun:
+    noun = Noun(f"{name} {gender} {name}", f"{name}/{name}", "name person child")
+    noun.adjectives = (), ()
+    return noun
+
+
+NOUNS = tuple(Noun(*row) for row in read_table("nouns.txt"))
 NAMES = tuple(
-    replace(_make_noun(f"{name} {gender} {name}", f"{name}/{name}", "name person child"), adjectives=((), ()))
+    _make_name(name, gender)
     for gender, names in (("m", "Ben Paul Max Jonas Felix Emil"), ("f", "Anna Lena Mia Clara Emma Lotte"))
     for name in names.split()
 )
 
 
 def _find_nouns(kinds: str) -> tuple[Noun, ...]:
-    wanted = set(kinds.split())
-    found = tuple(noun for noun in NOUNS if noun.kinds & wanted)
-    unknown = wanted - {kind for noun in found for kind in noun.kinds}
-    assert not unknown, f"no noun is of kind {unknown}"
+    found = tuple(noun for noun in NOUNS if not noun.kinds.isdisjoint(kinds.split()))
+    assert set(kinds.split()) <= {kind for noun in found for kind in noun.kinds}, kinds
     return found
 
 
@@ -159,17 +135,15 @@ class Preposition:
 def _group_places(column: int) -> dict[tuple[str, str], tuple[Noun, ...]]:
     """Returns the places for each preposition, German and English, in a column of places.txt."""
     nouns = {noun.lemma: noun for noun in NOUNS}
-    uses: dict[tuple[str, str], tuple[Noun, ...]] = {}
-    for row in read_table("places.txt"):
-        german, _, english = row[column].partition(" = ")
-        uses[german, english] = (*uses.get((german, english), ()), nouns[row[0]])
-    return uses
+    rows = [(row[column].partition(" = "), nouns[row[0]]) for row in read_table("places.txt")]
+    return _group(((german, english), noun) for (german, _, english), noun in rows)
 
 
 def _read_prepositions() -> dict[str, tuple[Preposition, ...]]:
-    uses: dict[str, tuple[Preposition, ...]] = {}
-    for use, german, case, english, kinds in read_table("prepositions.txt"):
-        uses[use] = (*uses.get(use, ()), Preposition(german, _CASES[case], english, _find_nouns(kinds)))
+    uses = _group(
+        (use, Preposition(german, _CASES[case], english, _find_nouns(kinds)))
+        for use, german, case, english, kinds in read_table("prepositions.txt")
+    )
     into = _group_places(2)
     uses["in"] = tuple(
         Preposition(german, det.DATIVE if german == "zu" else det.ACCUSATIVE, english, nouns)
@@ -185,7 +159,7 @@ _AT_PLACES = tuple(
     Preposition(german, det.DATIVE, english, nouns) for (german, english), nouns in _group_places(1).items()
 )
 LOCATIONS = (*_AT_PLACES * 2, *_PREPOSITIONS["outside"])
-"""Places where anything can happen; the prepositions they have of their own are listed twice."""
+"""Places where anything can happen; each place's own preposition is listed twice."""
 RESTING_PLACES = (*_PREPOSITIONS["inside"], *_PREPOSITIONS["beneath"] * 2, *_PREPOSITIONS["surface"] * 5)
 """Places where one can sit, lie or hide, but hardly bake a cake: unter dem Tisch."""
 [SURFACES] = _PREPOSITIONS["surface"]
@@ -197,31 +171,6 @@ OUTDOORS = tuple(
     for use in _AT_PLACES
 )
 """Places where a tree or a bus can be found."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Verb:
-    """A verb in both languages, and the nouns it takes as subject and objects."""
-
-    prefix: str
-    infinitive: str
-    present: tuple[str, str]
-    """The third person singular and plural, without the prefix."""
-    participle: str
-    auxiliary: tuple[str, str]
-    base: str
-    third_person: str
-    past: str
-    past_participle: str
-    ing: str
-    particle: str
-    subjects: tuple[Noun, ...]
-    dative: tuple[Noun, ...]
-    accusative: tuple[Noun, ...]
-    prepositional: Preposition | None
-    directions: tuple[Preposition, ...]
-    manner: tuple[tuple[str, str], ...]
-    flags: frozenset[str]
 
 
 def _add_ed(base: str) -> str:
@@ -239,50 +188,45 @@ def _add_ing(base: str) -> str:
 _MANNER = dict(read_table("manner.txt"))
 
 
-def _make_verb(
-    german: str, present: str, participle_text: str, english: str, subjects: str, frame: str, notes: str
-) -> Verb:
-    prefix, _, stem = german.rpartition("|")
-    participle, auxiliary = participle_text.split()
-    base, *irregular = (word for word in english.split() if not word.startswith("+"))
-    past, past_participle, ing = (*irregular, *(("",) * (3 - len(irregular))))
-    past = past or _add_ed(base)
-    objects: dict[str, tuple[Noun, ...]] = {"dat": (), "acc": ()}
-    prepositional: Preposition | None = None
-    directions: tuple[Preposition, ...] = ()
-    if ":" in frame:
-        head, _, kinds = frame.partition(":")
-        preposition, case, _, translation = head.split()
-        prepositional = Preposition(preposition, _CASES[case], translation, _find_nouns(kinds))
-    elif frame.startswith("to "):
-        directions = tuple(use for name in frame.split()[1:] for use in _PREPOSITIONS[name])
-    elif frame != "-":
-        for part in frame.split(","):
-            case, kinds = part.split(maxsplit=1)
-            objects[case] = _find_nouns(kinds)
-    return Verb(
-        prefix=prefix,
-        infinitive=prefix + stem,
-        present=(present, stem),
-        participle=participle,
-        auxiliary=("ist", "sind") if auxiliary == "s" else ("hat", "haben"),
-        base=base,
-        third_person=_add_s(base),
-        past=past,
-        past_participle=past_participle or past,
-        ing=ing or _add_ing(base),
-        particle=" ".join(word[1:] for word in english.split() if word.startswith("+")),
-        subjects=_find_nouns(subjects),
-        dative=objects["dat"],
-        accusative=objects["acc"],
-        prepositional=prepositional,
-        directions=directions,
-        manner=tuple((word, _MANNER[word]) for word in notes.split() if not word.startswith("!")),
-        flags=frozenset(word[1:] for word in notes.split() if word.startswith("!")),
-    )
+class Verb:
+    """A verb in both languages, and the nouns it takes as subject and objects."""
+
+    def __init__(
+        self, german: str, present: str, participle: str, english: str, subjects: str, frame: str, notes: str
+    ) -> None:
+        self.prefix, _, stem = german.rpartition("|")
+        self.infinitive = self.prefix + stem
+        self.present = present, stem
+        """The third person singular and plural, without the prefix."""
+        self.participle, auxiliary = participle.split()
+        self.auxiliary = ("ist", "sind") if auxiliary == "s" else ("hat", "haben")
+        self.base, *irregular = (word for word in english.split() if not word.startswith("+"))
+        past, past_participle, ing = (*irregular, "", "", "")[:3]
+        self.third_person = _add_s(self.base)
+        self.past = past or _add_ed(self.base)
+        self.past_participle = past_participle or self.past
+        self.ing = ing or _add_ing(self.base)
+        self.particle = " ".join(word[1:] for word in english.split() if word.startswith("+"))
+        self.subjects = _find_nouns(subjects)
+        objects: dict[str, tuple[Noun, ...]] = {"dat": (), "acc": ()}
+        self.prepositional: Preposition | None = None
+        self.directions: tuple[Preposition, ...] = ()
+        if ":" in frame:
+            head, _, kinds = frame.partition(":")
+            preposition, case, _, translation = head.split()
+            self.prepositional = Preposition(preposition, _CASES[case], translation, _find_nouns(kinds))
+        elif frame.startswith("to "):
+            self.directions = tuple(use for name in frame.split()[1:] for use in _PREPOSITIONS[name])
+        elif frame != "-":
+            for part in frame.split(","):
+                case, kinds = part.split(maxsplit=1)
+                objects[case] = _find_nouns(kinds)
+        self.dative, self.accusative = objects["dat"], objects["acc"]
+        self.manner = tuple((word, _MANNER[word]) for word in notes.split() if not word.startswith("!"))
+        self.flags = frozenset(word[1:] for word in notes.split() if word.startswith("!"))
 
 
-ALL_VERBS = tuple(_make_verb(*row) for row in read_table("verbs.txt", ";"))
+ALL_VERBS = tuple(Verb(*row) for row in read_table("verbs.txt", ";"))
 
 
 def _without(*flags: str) -> tuple[Verb, ...]:
@@ -298,7 +242,7 @@ VERBS = {
 }
 """The verbs by the form that a clause can have with them."""
 ONGOING_VERBS = _without("moment", "state")
-"""Verbs for something that can go on while something else does."""
+"""Verbs for something that can happen while something else does."""
 PASSIVE_VERBS = {
     form: tuple(verb for verb in verbs if verb.accusative and not verb.dative and "active" not in verb.flags)
     for form, verbs in VERBS.items()
@@ -311,22 +255,16 @@ VerbsByNoun = dict[Noun, tuple[Verb, ...]]
 
 def _group_by_noun(form: str, nouns_of: Callable[[Verb], Iterable[Noun]]) -> VerbsByNoun:
     """Returns the verbs for each noun, without those that fit badly in a second clause: see, hear, please."""
-    found: VerbsByNoun = {}
-    for verb in VERBS[form]:
-        if not verb.flags & {"swap", "state"} or verb.infinitive == "gehören":
-            for noun in nouns_of(verb):
-                found[noun] = (*found.get(noun, ()), verb)
-    return found
+    verbs = [v for v in VERBS[form] if not v.flags & {"swap", "state"} or v.infinitive == "gehören"]
+    return _group((noun, verb) for verb in verbs for noun in nouns_of(verb))
 
 
-def _group_by_subject(form: str) -> VerbsByNoun:
-    by_noun = _group_by_noun(form, lambda verb: verb.subjects)
-    boy = next(noun for noun in NOUNS if noun.lemma == "Junge")
-    # Children with a name do what boys do.
-    return by_noun | dict.fromkeys(NAMES, by_noun[boy])
-
-
-VERBS_BY_SUBJECT = {form: _group_by_subject(form) for form in ("now", "done", "modal")}
+[_BOY] = (noun for noun in NOUNS if noun.lemma == "Junge")
+VERBS_BY_SUBJECT = {
+    form: _group_by_noun(form, lambda verb: verb.subjects) for form in ("now", "done", "modal")
+}
+for _verbs in VERBS_BY_SUBJECT.values():  # children with a name do what boys do
+    _verbs |= dict.fromkeys(NAMES, _verbs[_BOY])
 VERBS_BY_OBJECT = _group_by_noun(
     "now", lambda verb: () if verb.dative or verb.flags & {"many", "instrument"} else verb.accusative
 )
@@ -334,7 +272,7 @@ VERBS_BY_OBJECT = _group_by_noun(
 VERBS_BY_PREPOSITIONAL_OBJECT = _group_by_noun(
     "now", lambda verb: verb.prepositional.nouns if verb.prepositional else ()
 )
-"""The verbs with a preposition of their own for each noun that can follow it."""
+"""The prepositional verbs for each noun that can follow the preposition."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -378,10 +316,7 @@ def parse_expression(german: str, english: str, positions: str = "") -> Expressi
 
 
 def _read_expressions(name: str) -> dict[str, tuple[Expression, ...]]:
-    by_form: dict[str, tuple[Expression, ...]] = {}
-    for form, *cells in read_table(name):
-        by_form[form] = (*by_form.get(form, ()), parse_expression(*cells))
-    return by_form
+    return _group((form, parse_expression(*cells)) for form, *cells in read_table(name))
 
 
 ADVERBIALS = _read_expressions("adverbials.txt")

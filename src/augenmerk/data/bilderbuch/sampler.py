@@ -175,7 +175,7 @@ class Sampler:
         return phrase
 
     def draw_time(self, when: str, position: str = "") -> FixedPhrase:
-        """Draws an adverbial for the tense, one that may stand in `position` if that is given."""
+        """Draws an adverbial for the tense, one that fits `position` if that is given."""
         fitting = [time for time in lexicon.ADVERBIALS[when] if not position or position in time.positions]
         return FixedPhrase(self.choose(fitting), self.new_bit())
 

@@ -8,19 +8,17 @@ from collections.abc import Callable, Sequence
 from augenmerk.data.bilderbuch import determiners as det
 from augenmerk.data.bilderbuch import lexicon
 from augenmerk.data.bilderbuch.grammar import (
+    Arrangement,
     Clause,
     Coordination,
-    CopulaClause,
     FixedPhrase,
     Nominal,
     NounPhrase,
     Part,
     Pronoun,
-    RelativeClause,
-    ThereIsClause,
     fix_words,
 )
-from augenmerk.data.bilderbuch.lexicon import ONGOING_VERBS, VERBS, VERBS_BY_SUBJECT, Noun, Verb
+from augenmerk.data.bilderbuch.lexicon import ONGOING_VERBS, VERBS, VERBS_BY_SUBJECT, Adjective, Noun, Verb
 from augenmerk.data.bilderbuch.sampler import Sampler
 
 _NOTHING = fix_words("", "", 0)
@@ -158,7 +156,18 @@ def draw_question(sampler: Sampler) -> list[Part]:
 
 def draw_copula(sampler: Sampler) -> list[Part]:
     subject = sampler.draw_phrase(lexicon.NOUNS, det.KNOWN, adjectives=0)
-    return [CopulaClause(subject, sampler.choose(subject.noun.predicates), sampler.new_bit())]
+    return [_say_how(sampler, subject, subject.noun.predicates)]
+
+
+def _say_how(
+    sampler: Sampler, subject: Nominal, adjectives: Sequence[Adjective], verb_last: bool = False
+) -> Arrangement:
+    """Draws a clause that tells how somebody or something is: der Hund ist müde."""
+    adjective, bit = sampler.choose(adjectives), sampler.new_bit()
+    verb = fix_words("sind", "are", bit) if subject.plural else fix_words("ist", "is", bit)
+    predicate = fix_words(adjective.german, adjective.english, bit << 1)
+    german = (subject, predicate, verb) if verb_last else (subject, verb, predicate)
+    return Arrangement(german, (subject, verb, predicate))
 
 
 _LARGE = tuple(noun for noun in lexicon.NOUNS if noun.group in ("plant", "vehicle", "building"))
@@ -176,7 +185,8 @@ def draw_there_is(sampler: Sampler) -> list[Part]:
     thing = sampler.draw_phrase(nouns, det.NEW, adjectives=0.5)
     place = sampler.draw_place(resting=True) if anywhere else sampler.draw_location(lexicon.OUTDOORS)
     sampler.tag("there-is", "fronted")
-    return [ThereIsClause(verb[thing.plural], thing, place, sampler.new_bit())]
+    is_there = fix_words(verb[thing.plural], "there are" if thing.plural else "there is", sampler.new_bit())
+    return [Arrangement((place, is_there, thing), (is_there, thing, place))]
 
 
 _AWAY = frozenset({"schlafen", "einschlafen", "aufwachen", "aufstehen", "weglaufen", "wegfliegen"})
@@ -243,13 +253,13 @@ def _join_clauses(
     sampler: Sampler,
     main: Clause,
     conjunction: tuple[str, str],
-    subordinate: Clause | CopulaClause | FixedPhrase,
+    subordinate: Part,
     first: float,
 ) -> list[Part]:
     """Returns a main and a subordinate clause; `first` is the probability that the latter comes first."""
     bit = sampler.new_bit()
     sampler.tag("subordinate", conjunction[0])
-    if not isinstance(subordinate, FixedPhrase):
+    if isinstance(subordinate, Clause):
         subordinate.verb_last = True
     word = fix_words(*conjunction, bit)
     if sampler.bernoulli(first):
@@ -285,7 +295,7 @@ def draw_because(sampler: Sampler) -> list[Part]:
     main = sampler.draw_clause("now", extras=0.1)
     subject = main.subject
     has_no_pronoun = not subject.plural and "nobody" in subject.noun.kinds
-    reason: Clause | CopulaClause | FixedPhrase
+    reason: Clause | Arrangement | FixedPhrase
     if has_no_pronoun or "swap" in main.verb.flags or not subject.noun.living:
         about_weather = sampler.bernoulli(0.5)
         reason = _draw_weather(sampler, "now") if about_weather else sampler.draw_clause("now", extras=0)
@@ -294,7 +304,7 @@ def draw_because(sampler: Sampler) -> list[Part]:
         form = sampler.choose(("done", "modal"))
         verb = sampler.draw_other_verb(VERBS_BY_SUBJECT[form][subject.noun], main.verb)
         if verb is None or sampler.bernoulli(0.45):
-            reason = CopulaClause(pronoun, sampler.choose(lexicon.REASONS), sampler.new_bit())
+            reason = _say_how(sampler, pronoun, lexicon.REASONS, verb_last=True)
         else:
             reason = sampler.draw_clause(form, pronoun, verb, extras=0)
     return _join_clauses(sampler, main, ("weil", "because"), reason, 0.15)
@@ -303,13 +313,13 @@ def draw_because(sampler: Sampler) -> list[Part]:
 def draw_that(sampler: Sampler) -> list[Part]:
     german, english, forms = sampler.choose(_THAT_VERBS)
     subject = sampler.draw_phrase(_PEOPLE, det.SUBJECTS, adjectives=0.2)
-    clause: Clause | CopulaClause
+    clause: Clause | Arrangement
     if sampler.bernoulli(0.15):
         person = sampler.draw_phrase(_PEOPLE, det.KNOWN, adjectives=0)
-        clause = CopulaClause(person, sampler.choose(person.noun.predicates), sampler.new_bit())
+        clause = _say_how(sampler, person, person.noun.predicates, verb_last=True)
     else:
         clause = sampler.draw_clause(sampler.choose(forms), extras=0.2, negated=sampler.bernoulli(0.1))
-    clause.verb_last = True
+        clause.verb_last = True
     bit = sampler.new_bit()
     verb = fix_words(german[subject.plural], english[subject.plural], bit)
     sampler.tag("subordinate", "dass")
@@ -317,7 +327,7 @@ def draw_that(sampler: Sampler) -> list[Part]:
 
 
 def draw_purpose(sampler: Sampler) -> list[Part]:
-    """Draws: Der Junge rennt in den Garten, um den Hund zu füttern. The subject is a person."""
+    """Draws: Der Junge rennt in den Garten, um den Hund zu füttern. The subject is human."""
     subject = sampler.draw_phrase(_PEOPLE, det.SUBJECTS)
     main = sampler.draw_clause("now", subject, sampler.choose(_WALKS), extras=0)
     gap = Nominal(subject.noun, subject.plural)
@@ -390,7 +400,10 @@ def _add_relative(sampler: Sampler, phrase: NounPhrase, main: Verb, roles: Seque
         else:
             clause = sampler.draw_clause("now", verb=verb, extras=0.1, prepositional=stranded)
     clause.verb_last = True
-    phrase.relative = RelativeClause(phrase, clause, case, bit, preposition)
+    who = role == "subject" and phrase.noun.group == "person"
+    pronoun = fix_words(det.RELATIVE[phrase.agreement][case], "who" if who else "that", bit << 1)
+    german = [fix_words(preposition.german, "", bit)] if preposition else []
+    phrase.relative = Arrangement([*german, pronoun, clause], [pronoun, clause])
     sampler.tag("relative")
 
 
