@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from platformdirs import user_cache_path
 
@@ -75,31 +76,6 @@ def _cache_folder() -> Path:
     return user_cache_path("augenmerk") / "multi30k"
 
 
-class _Progress:
-    """Reports the progress of one file; pooch calls it as it calls a bar of tqdm."""
-
-    total = 0
-
-    def __init__(self, name: str, on_progress: OnProgress) -> None:
-        self._report = partial(on_progress, name)
-        self._received = 0
-
-    def update(self, received: int) -> None:
-        self._received = min(self._received + received, self.total or MAX_BYTES + 1)
-        if max(self._received, self.total) > MAX_BYTES:
-            raise AugenmerkError(
-                f"The server sends more than {MAX_BYTES:,} bytes, which no file of Multi30k has; check its "
-                f"address."
-            )
-        self._report(self._received, self.total or None)
-
-    def reset(self) -> None:
-        self._received = 0
-
-    def close(self) -> None:
-        """Nothing is open."""
-
-
 def fetch(
     folder: Path | None = None,
     base_url: str = BASE_URL,
@@ -114,25 +90,38 @@ def fetch(
     A server that is silent for `timeout` seconds counts as a broken connection.
     """
     import pooch  # type: ignore[import-untyped]
-    from requests import RequestException
+    import requests
 
     folder = _cache_folder() if folder is None else folder
     if not base_url.startswith(("http://", "https://")):
         raise AugenmerkError(
             f"{base_url[:100]!r} is not an address to fetch from; it should be like https://example.org/multi30k."
         )
+
+    def download(url: str, output: str, _cache: Any) -> None:
+        received, name = 0, url.rpartition("/")[2]
+        with requests.get(url, stream=True, timeout=timeout) as response, Path(output).open("wb") as file:
+            response.raise_for_status()
+            total = int(response.headers.get("content-length", 0))
+            for chunk in response.iter_content(_CHUNK_BYTES):
+                received += len(chunk)
+                if max(received, total) > MAX_BYTES:
+                    raise AugenmerkError(
+                        f"The server sends more than {MAX_BYTES:,} bytes, which no file of Multi30k has; "
+                        f"check its address."
+                    )
+                file.write(chunk)
+                on_progress(name, received, total or None)
+
     pooch.get_logger().setLevel("ERROR")
     cache = pooch.create(folder, f"{base_url.rstrip('/')}/", registry=files, retry_if_failed=retries)
     for name in files:
         url, path = cache.get_url(name), folder / name
         try:
-            cache.fetch(
-                name,
-                downloader=pooch.HTTPDownloader(_Progress(name, on_progress), _CHUNK_BYTES, timeout=timeout),
-            )
+            cache.fetch(name, downloader=download)
             path.chmod(0o644)  # a temporary file is private, but others may share this folder
             on_progress(name, path.stat().st_size, path.stat().st_size)
-        except RequestException as error:
+        except requests.RequestException as error:
             raise AugenmerkError(
                 f"{url[:200]} could not be downloaded ({_explain(error)}): check the address and "
                 f"the network and try again, or place the files by hand in {folder}, or set AUGENMERK_DATA "

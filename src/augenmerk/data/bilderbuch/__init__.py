@@ -52,20 +52,14 @@ def load(pairs: int | None = None, seed: int = 1) -> Bitext:
 
     Val and test do not depend on the size of train, so that results can be compared.
     """
-    if pairs is None:
-        pairs = SIZES["train"]
-    if pairs < 1:
+    sizes = {**SIZES, "train": SIZES["train"] if pairs is None else pairs}
+    if sizes["train"] < 1:
         raise AugenmerkError(f"A bilderbuch has at least 1 pair, not {pairs}.")
-    sizes = {**SIZES, "train": pairs}
     splits = {split: GeneratedSplit(split, size, seed) for split, size in sizes.items()}
     return Bitext("bilderbuch", "de", "en", splits, tags=TAGS)
 
 
 _CONTRACTED = frozenset(CONTRACTIONS.values())
-
-
-def _choose_split(sentence: str) -> str:
-    return {0: "val", 1: "test"}.get(zlib.crc32(sentence.encode()) % 16, "train")
 
 
 def _generate_pair(rng: Callable[[], float], split: str) -> SentencePair | None:
@@ -81,7 +75,7 @@ def _generate_pair(rng: Callable[[], float], split: str) -> SentencePair | None:
         part.write_german(german)
     german.finish(mark)
     source = _join_words(german.words)
-    if _choose_split(source) != split:
+    if split != {0: "val", 1: "test"}.get(zlib.crc32(source.encode()) % 16, "train"):
         return None
     for part in parts:
         part.write_english(english)

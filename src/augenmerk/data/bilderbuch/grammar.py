@@ -11,15 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from augenmerk.data.bilderbuch.determiners import ACCUSATIVE, DATIVE, NOMINATIVE, PLURAL, Determiner
+from augenmerk.data.bilderbuch import lexicon as lex
 from augenmerk.data.bilderbuch.lexicon import (
     Adjective,
+    Determiner,
     Expression,
     Modal,
     Noun,
     Preposition,
     Verb,
-    parse_expression,
 )
 
 BITS = 8
@@ -84,7 +84,7 @@ class FixedPhrase:
 
 def fix_words(german: str, english: str, bit: int) -> FixedPhrase:
     """Returns a phrase of the words, which are linked as the numbers after them tell (see Expression)."""
-    return FixedPhrase(parse_expression(german, english), bit)
+    return FixedPhrase(lex.parse_expression(german, english), bit)
 
 
 @dataclass(slots=True, eq=False)
@@ -114,9 +114,9 @@ class Nominal:
 
     @property
     def agreement(self) -> int:
-        return PLURAL if self.plural else self.noun.gender
+        return lex.PLURAL if self.plural else self.noun.gender
 
-    def write_german(self, out: SentenceBuilder, case: int = NOMINATIVE) -> None:
+    def write_german(self, out: SentenceBuilder, case: int = lex.NOMINATIVE) -> None:
         """Writes nothing."""
 
     def write_english(self, out: SentenceBuilder) -> None:
@@ -134,7 +134,7 @@ class NounPhrase(Nominal):
     """The link of kein to the English not."""
     relative: Part | None = None
 
-    def write_german(self, out: SentenceBuilder, case: int = NOMINATIVE) -> None:
+    def write_german(self, out: SentenceBuilder, case: int = lex.NOMINATIVE) -> None:
         out.add(self.determiner.german[self.agreement][case], self.bit | self.negation)
         for number, adjective in enumerate(self.adjectives, 1):
             out.add(adjective.stem + self.determiner.endings[self.agreement][case], self.bit << number)
@@ -167,7 +167,7 @@ class Coordination(Nominal):
         self.second = second
         self.bit = bit
 
-    def write_german(self, out: SentenceBuilder, case: int = NOMINATIVE) -> None:
+    def write_german(self, out: SentenceBuilder, case: int = lex.NOMINATIVE) -> None:
         self.first.write_german(out, case)
         out.add("und", self.bit)
         self.second.write_german(out, case)
@@ -184,7 +184,7 @@ class Pronoun(Nominal):
 
     bit: int = field(kw_only=True)
 
-    def write_german(self, out: SentenceBuilder, case: int = NOMINATIVE) -> None:  # noqa: ARG002 (one case)
+    def write_german(self, out: SentenceBuilder, case: int = lex.NOMINATIVE) -> None:  # noqa: ARG002 (one case)
         out.add(("er", "sie", "es", "sie")[self.agreement], self.bit)
 
     def write_english(self, out: SentenceBuilder) -> None:
@@ -274,8 +274,8 @@ class Clause:
 
     def _write_german_part(self, out: SentenceBuilder, part: Part) -> None:
         if isinstance(part, Nominal):
-            is_object = part is self.accusative
-            part.write_german(out, DATIVE if part is self.dative else ACCUSATIVE if is_object else NOMINATIVE)
+            case = lex.DATIVE if part is self.dative else lex.NOMINATIVE
+            part.write_german(out, lex.ACCUSATIVE if part is self.accusative else case)
         else:
             part.write_german(out)
 

@@ -1,6 +1,7 @@
-"""The lexicon: words as they are used in sentences, read from the tables beside this file.
+"""The lexicon: words as they are used in sentences, most of them read from the tables beside this file.
 
-The header of each table explains its columns.
+The header of each table explains its columns. Cases are numbered NOMINATIVE, ACCUSATIVE, DATIVE; a phrase
+agrees as MASCULINE, FEMININE, NEUTER or, in the plural, where German has no gender, as PLURAL.
 """
 
 from collections.abc import Callable, Iterable
@@ -9,12 +10,99 @@ from functools import cache
 from importlib.resources import files
 from typing import TypeVar
 
-from augenmerk.data.bilderbuch import determiners as det
+NOMINATIVE, ACCUSATIVE, DATIVE = range(3)
+MASCULINE, FEMININE, NEUTER, PLURAL = range(4)
+
+Paradigm = tuple[tuple[str, ...], ...]
+"""Forms by agreement, then by case."""
+
+
+def _inflect(endings: str, stem: str = "") -> Paradigm:
+    """Returns a stem with twelve endings, three cases for each agreement; "-" means no ending."""
+    forms = [stem + ending.replace("-", "") for ending in endings.split()]
+    return tuple(tuple(forms[i : i + 3]) for i in range(0, 12, 3))
+
+
+_LIKE_EIN = "- en em  e e er  - - em  e e en"
+_LIKE_DIESER = "er en em  e e er  es es em  e e en"
+RELATIVE = _inflect("der den dem  die die der  das das dem  die die denen")
+"""The relative pronoun: like the article, except for the dative plural."""
+WEAK = _inflect("e en en  e e en  e e en  en en en")
+"""Adjective endings after der, dieser."""
+MIXED = _inflect("er en en  e e en  es es en  en en en")
+"""Adjective endings after ein, kein, mein."""
+STRONG = _inflect(_LIKE_DIESER)
+"""Adjective endings where no article shows the case: heißer Tee, zwei kleine Hunde."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Determiner:
+    """A word before the noun, in both languages, and the adjective endings that follow it."""
+
+    german: Paradigm
+    singular: str
+    plural: str
+    endings: Paradigm
+    definite: bool = True
+    """Whether it refers to something known; the German positions of objects and of "nicht" depend on it."""
+
+
+def _like_ein(stem: str, singular: str, plural: str, definite: bool = True) -> Determiner:
+    return Determiner(_inflect(_LIKE_EIN, stem), singular, plural, MIXED, definite)
+
+
+def _uninflected(german: str, english: str) -> Determiner:
+    return Determiner(((german,) * 3,) * 4, english, english, STRONG, definite=False)
+
+
+THE = Determiner(_inflect("der den dem  die die der  das das dem  die die den"), "the", "the", WEAK)
+A = _like_ein("ein", "a", "", definite=False)
+THIS = Determiner(_inflect(_LIKE_DIESER, "dies"), "this", "these", WEAK)
+MANY = Determiner(_inflect(_LIKE_DIESER, "viel"), "", "many", STRONG, definite=False)
+SOME = Determiner(_inflect(_LIKE_DIESER, "einig"), "", "some", STRONG, definite=False)
+NO = _like_ein("kein", "a", "any", definite=False)
+NO_MASS = _like_ein("kein", "any", "any", definite=False)
+"""English has "not" for kein, at the verb, and keeps "a" or "any" here: not a hat, not any milk."""
+BARE = _uninflected("", "")
+INSTRUMENT = _uninflected("", "the")
+"""spielt Gitarre, plays the guitar."""
+_NUMBERS = "zwei:two drei:three vier:four fünf:five sechs:six sieben:seven acht:eight neun:nine zehn:ten"
+NUMBERS = tuple(_uninflected(*number.split(":")) for number in _NUMBERS.split())
+MY = _like_ein("mein", "my", "my")
+OUR = _like_ein("unser", "our", "our")
+THEIR = _like_ein("ihr", "their", "their")
+HIS_HER_ITS = {
+    (gender, pronoun): _like_ein("ihr" if gender == FEMININE else "sein", english, english)
+    for gender in (MASCULINE, FEMININE, NEUTER)
+    for pronoun, english in (("he", "his"), ("she", "her"), ("it", "its"))
+}
+"""By the gender of the owner and its English pronoun: das Mädchen und sein Hund, the girl and her dog."""
+
+# Placeholders: a possessive, or a number, is drawn in their place.
+POSSESSIVE = Determiner((), "", "", STRONG)
+NUMBER = Determiner((), "", "", STRONG, definite=False)
+
+# Determiners to choose from, each as often as it is listed.
+SUBJECTS = (*[THE] * 12, *[A] * 5, POSSESSIVE, *[NUMBER] * 2, THIS, MANY, SOME)
+OBJECTS = (*[THE] * 8, *[A] * 8, *[POSSESSIVE] * 2, NUMBER, THIS, SOME, BARE)
+GIVEN = (*[THE] * 4, *[A] * 4, POSSESSIVE, NUMBER)
+WORN = (*[THE] * 3, *[A] * 4, *[POSSESSIVE] * 3)
+MADE = (*[THE] * 2, *[A] * 4, NUMBER)
+PLACES = (*[THE] * 12, *[A] * 2, POSSESSIVE)
+KNOWN = (*[THE] * 4, POSSESSIVE)
+RELATED = (*[THE] * 2, A)
+NEW = (*[A] * 5, *[NUMBER] * 2, SOME)
+NEGATED = (THE, A, A, POSSESSIVE)
+SEVERAL = (*[BARE] * 2, SOME, NUMBER)
+ALWAYS_PLURAL = frozenset({NUMBER, MANY, SOME, BARE})
+SOMETIMES_PLURAL = frozenset({THE, THIS, POSSESSIVE})
+
+# Tables
 
 _Key = TypeVar("_Key")
 _Item = TypeVar("_Item")
-_GENDERS = {"m": det.MASCULINE, "f": det.FEMININE, "n": det.NEUTER}
-_CASES = {"acc": det.ACCUSATIVE, "dat": det.DATIVE}
+_GENDERS = {"m": MASCULINE, "f": FEMININE, "n": NEUTER}
+_CASES = {"acc": ACCUSATIVE, "dat": DATIVE}
 
 
 def read_table(name: str, separator: str = "|") -> list[list[str]]:
@@ -98,7 +186,7 @@ class Noun:
         """The adjectives that may follow it and "is"."""
         # By natural gender, where German goes by grammatical gender.
         is_person = self.group in ("person", "name") or "she" in self.kinds
-        is_she = self.gender != det.MASCULINE or "she" in self.kinds
+        is_she = self.gender != MASCULINE or "she" in self.kinds
         self.pronoun = ("she" if is_she else "he") if is_person else "it"
 
 
@@ -146,17 +234,17 @@ def _read_prepositions() -> dict[str, tuple[Preposition, ...]]:
     )
     into = _group_places(2)
     uses["in"] = tuple(
-        Preposition(german, det.DATIVE if german == "zu" else det.ACCUSATIVE, english, nouns)
+        Preposition(german, DATIVE if german == "zu" else ACCUSATIVE, english, nouns)
         for (german, english), nouns in into.items()
     )
     enterable = tuple(noun for noun in into["in", "into"] if noun.kinds & {"room", "building"})
-    uses["aus"] = (Preposition("aus", det.DATIVE, "out of", enterable),)
+    uses["aus"] = (Preposition("aus", DATIVE, "out of", enterable),)
     return uses
 
 
 _PREPOSITIONS = _read_prepositions()
 _AT_PLACES = tuple(
-    Preposition(german, det.DATIVE, english, nouns) for (german, english), nouns in _group_places(1).items()
+    Preposition(german, DATIVE, english, nouns) for (german, english), nouns in _group_places(1).items()
 )
 LOCATIONS = (*_AT_PLACES * 2, *_PREPOSITIONS["outside"])
 """Places where anything can happen; each place's own preposition is listed twice."""

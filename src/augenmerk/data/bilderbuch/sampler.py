@@ -7,9 +7,7 @@ The order of the calls is therefore part of what a seed means.
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from augenmerk.data.bilderbuch import determiners as det
-from augenmerk.data.bilderbuch import lexicon
-from augenmerk.data.bilderbuch.determiners import BARE, DATIVE, KNOWN, OBJECTS, SUBJECTS, THE, A, Determiner
+from augenmerk.data.bilderbuch import lexicon as lex
 from augenmerk.data.bilderbuch.grammar import (
     BITS,
     MANNER,
@@ -23,14 +21,14 @@ from augenmerk.data.bilderbuch.grammar import (
     PrepositionalPhrase,
     fix_words,
 )
-from augenmerk.data.bilderbuch.lexicon import Adjective, Noun, Preposition, Verb
+from augenmerk.data.bilderbuch.lexicon import Adjective, Determiner, Noun, Preposition, Verb
 
 _T = TypeVar("_T")
 
 _ONE_PER_OWNER = frozenset({"thing", "clothing", "food", "fruit", "berry", "vegetable"})
 """Groups of nouns that several owners have several of: die Kinder suchen ihre Bälle, but: ihren Hund."""
 
-_BY = Preposition("von", DATIVE, "by", ())
+_BY = Preposition("von", lex.DATIVE, "by", ())
 
 
 class Sampler:
@@ -92,22 +90,22 @@ class Sampler:
         noun = self.draw_noun(nouns)
         kinds = noun.kinds
         determiner = self.choose(determiners)
-        plural = determiner in det.ALWAYS_PLURAL or (
-            determiner in det.SOMETIMES_PLURAL and self.bernoulli(0.2)
+        plural = determiner in lex.ALWAYS_PLURAL or (
+            determiner in lex.SOMETIMES_PLURAL and self.bernoulli(0.2)
         )
         if not noun.counted:
-            determiner, plural = (THE if determiner.definite else BARE), False
-        elif determiner is det.POSSESSIVE or "kin" in kinds:
+            determiner, plural = (lex.THE if determiner.definite else lex.BARE), False
+        elif determiner is lex.POSSESSIVE or "kin" in kinds:
             determiner = self._draw_possessive(noun, owner)
-            if determiner is det.THEIR and noun.group in _ONE_PER_OWNER:
+            if determiner is lex.THEIR and noun.group in _ONE_PER_OWNER:
                 plural = True
             elif "single" in kinds:
                 plural = False
-        elif determiner is det.NUMBER:
-            determiner = self.choose(det.NUMBERS)
+        elif determiner is lex.NUMBER:
+            determiner = self.choose(lex.NUMBERS)
             self.tag("number")
-        elif determiner is BARE and noun.group == "person":
-            determiner = det.SOME
+        elif determiner is lex.BARE and noun.group == "person":
+            determiner = lex.SOME
         if len(noun.english[0]) > 1:
             self.tag("compound")
         drawn = self._draw_adjectives(noun, adjectives)
@@ -115,17 +113,17 @@ class Sampler:
 
     def _draw_possessive(self, noun: Noun, owner: Nominal | None) -> Determiner:
         if "own" not in noun.kinds:
-            return THE
+            return lex.THE
         if owner is None or owner.noun is noun or not _can_own(owner.noun, noun):
-            possessive = det.MY if self.bernoulli(0.6) else det.OUR
+            possessive = lex.MY if self.bernoulli(0.6) else lex.OUR
         elif owner.plural:
-            possessive = det.THEIR
+            possessive = lex.THEIR
         elif "nobody" not in owner.noun.kinds:
-            possessive = det.HIS_HER_ITS[owner.noun.gender, owner.noun.pronoun]
+            possessive = lex.HIS_HER_ITS[owner.noun.gender, owner.noun.pronoun]
         elif "kin" in noun.kinds:
-            possessive = det.OUR
+            possessive = lex.OUR
         else:
-            return THE
+            return lex.THE
         self.tag("possessive")
         return possessive
 
@@ -137,13 +135,13 @@ class Sampler:
             probability /= 2
         return tuple(drawn)
 
-    def draw_subject(self, verb: Verb, determiners: Sequence[Determiner] = SUBJECTS) -> Nominal:
+    def draw_subject(self, verb: Verb, determiners: Sequence[Determiner] = lex.SUBJECTS) -> Nominal:
         """Draws a subject for the verb: a noun, sometimes a child's name or two coordinated nouns."""
-        if verb in lexicon.CHILD_VERBS and self.bernoulli(0.08):
-            name = self.draw_noun(lexicon.NAMES)
-            return NounPhrase(name, plural=False, determiner=BARE, bit=self.new_bit())
+        if verb in lex.CHILD_VERBS and self.bernoulli(0.08):
+            name = self.draw_noun(lex.NAMES)
+            return NounPhrase(name, plural=False, determiner=lex.BARE, bit=self.new_bit())
         if self.may_coordinate and self.bernoulli(0.06):
-            determiners = (THE,) if self.bernoulli(0.6) else (A,)
+            determiners = (lex.THE,) if self.bernoulli(0.6) else (lex.A,)
             first, second = (self.draw_phrase(verb.subjects, determiners, adjectives=0.15) for _ in range(2))
             if first.noun.head == second.noun.head:
                 return first
@@ -153,15 +151,15 @@ class Sampler:
 
     def draw_place(self, resting: bool = False) -> PrepositionalPhrase:
         """Draws where something happens; if somebody is `resting` there, also on, under or between things."""
-        locations = lexicon.LOCATIONS
+        locations = lex.LOCATIONS
         if resting:
             if self.bernoulli(0.08):
-                between = self.choose(lexicon.BETWEEN)
+                between = self.choose(lex.BETWEEN)
                 first, second = (self._draw_singular(between.nouns) for _ in range(2))
                 both = Coordination(first, second, self.new_bit())
                 return PrepositionalPhrase(between, both, self.new_bit())
             if self.bernoulli(0.4):
-                locations = lexicon.RESTING_PLACES
+                locations = lex.RESTING_PLACES
         return self.draw_location(locations)
 
     def draw_location(self, uses: Sequence[Preposition], owner: Nominal | None = None) -> PrepositionalPhrase:
@@ -170,13 +168,13 @@ class Sampler:
         return PrepositionalPhrase(preposition, self._draw_singular(preposition.nouns, owner), self.new_bit())
 
     def _draw_singular(self, nouns: Sequence[Noun], owner: Nominal | None = None) -> NounPhrase:
-        phrase = self.draw_phrase(nouns, det.PLACES, owner, adjectives=0.2)
+        phrase = self.draw_phrase(nouns, lex.PLACES, owner, adjectives=0.2)
         phrase.plural = False
         return phrase
 
     def draw_time(self, when: str, position: str = "") -> FixedPhrase:
         """Draws an adverbial for the tense, one that fits `position` if that is given."""
-        fitting = [time for time in lexicon.ADVERBIALS[when] if not position or position in time.positions]
+        fitting = [time for time in lex.ADVERBIALS[when] if not position or position in time.positions]
         return FixedPhrase(self.choose(fitting), self.new_bit())
 
     def draw_clause(
@@ -187,7 +185,7 @@ class Sampler:
         *,
         negated: bool = False,
         extras: float = 0.35,
-        objects: Sequence[Determiner] = OBJECTS,
+        objects: Sequence[Determiner] = lex.OBJECTS,
         dative: Nominal | None = None,
         accusative: Nominal | None = None,
         prepositional: Part | None = None,
@@ -197,13 +195,13 @@ class Sampler:
 
         Objects get one of the determiners in `objects`. `extras` is the probability of a place or a manner.
         """
-        verb = verb or self.choose(lexicon.VERBS[form])
+        verb = verb or self.choose(lex.VERBS[form])
         if negated:
             while verb.flags & {"alone", "instrument"} or (verb.dative and verb.accusative):
-                verb = self.choose(lexicon.VERBS[form])
-            objects = det.NEGATED
+                verb = self.choose(lex.VERBS[form])
+            objects = lex.NEGATED
         if subject is None:
-            subject = self.draw_subject(verb, KNOWN if negated or "swap" in verb.flags else SUBJECTS)
+            subject = self.draw_subject(verb, lex.KNOWN if negated or "swap" in verb.flags else lex.SUBJECTS)
         clause = Clause(verb, form, subject, self.new_bit(), dative, accusative, prepositional, place)
         if form == "modal":
             self._add_modal(clause, negated)
@@ -215,13 +213,13 @@ class Sampler:
 
     def draw_passive(self, form: str) -> Clause:
         """Draws a passive clause, in half of the cases with an agent."""
-        verb = self.choose(lexicon.PASSIVE_VERBS[form])
-        subject = self.draw_phrase(verb.accusative, SUBJECTS)
+        verb = self.choose(lex.PASSIVE_VERBS[form])
+        subject = self.draw_phrase(verb.accusative, lex.SUBJECTS)
         if "new" in verb.flags:
             _remove_used(subject)
         clause = Clause(verb, form, subject, self.new_bit(), passive=True)
         if self.bernoulli(0.5):
-            agent = self.draw_phrase(verb.subjects, OBJECTS, adjectives=0.2)
+            agent = self.draw_phrase(verb.subjects, lex.OBJECTS, adjectives=0.2)
             clause.agent = PrepositionalPhrase(_BY, agent, self.new_bit())
         elif "noplace" not in verb.flags and self.bernoulli(0.5):
             clause.place = self.draw_place()
@@ -231,23 +229,23 @@ class Sampler:
 
     def _add_modal(self, clause: Clause, negated: bool) -> None:
         if self.bernoulli(0.3):
-            clause.modal = lexicon.WILL
+            clause.modal = lex.WILL
             self.tag("future")
             return
-        clause.modal = self.choose(lexicon.MODALS)
+        clause.modal = self.choose(lex.MODALS)
         while negated and not clause.modal.english_not:
-            clause.modal = self.choose(lexicon.MODALS)
+            clause.modal = self.choose(lex.MODALS)
         self.tag("modal")
 
     def _add_objects(self, clause: Clause, determiners: Sequence[Determiner], negated: bool) -> None:
         verb, subject = clause.verb, clause.subject
         if verb.dative and clause.dative is None:
-            clause.dative = self.draw_phrase(verb.dative, KNOWN, subject, adjectives=0.15)
+            clause.dative = self.draw_phrase(verb.dative, lex.KNOWN, subject, adjectives=0.15)
         if verb.accusative and clause.accusative is None:
             clause.accusative = self._draw_accusative(clause, determiners, negated)
         elif verb.prepositional and clause.prepositional is None:
             each = "each" in verb.flags
-            phrase = self.draw_phrase(verb.prepositional.nouns, det.WORN if each else determiners, subject)
+            phrase = self.draw_phrase(verb.prepositional.nouns, lex.WORN if each else determiners, subject)
             if each:
                 _distribute(phrase, subject)
             clause.prepositional = PrepositionalPhrase(verb.prepositional, phrase, self.new_bit())
@@ -260,26 +258,31 @@ class Sampler:
     def _draw_accusative(self, clause: Clause, determiners: Sequence[Determiner], negated: bool) -> Nominal:
         verb, flags, subject = clause.verb, clause.verb.flags, clause.subject
         if "instrument" in flags:
-            return self.draw_phrase(verb.accusative, (det.INSTRUMENT,), adjectives=0)
+            return self.draw_phrase(verb.accusative, (lex.INSTRUMENT,), adjectives=0)
         if "each" in flags:
-            determiners = det.WORN
+            determiners = lex.WORN
         elif "many" in flags:
-            determiners = (BARE,) if negated else det.SEVERAL
+            determiners = (lex.BARE,) if negated else lex.SEVERAL
         elif verb.dative:
-            determiners = det.GIVEN
+            determiners = lex.GIVEN
         elif "new" in flags and not negated:
-            determiners = det.MADE
+            determiners = lex.MADE
         phrase = self.draw_phrase(verb.accusative, determiners, subject)
         if "each" in flags:
             _distribute(phrase, subject)
         elif "new" in flags:
             _remove_used(phrase)
         if negated and not phrase.definite:
-            phrase.determiner = det.NO if phrase.noun.counted else det.NO_MASS
+            phrase.determiner = lex.NO if phrase.noun.counted else lex.NO_MASS
             phrase.negation = clause.bit << NEGATION
             clause.negated = "kein"
             return phrase
-        joinable = not negated and not phrase.plural and phrase.determiner in (THE, A) and "each" not in flags
+        joinable = (
+            not negated
+            and not phrase.plural
+            and phrase.determiner in (lex.THE, lex.A)
+            and "each" not in flags
+        )
         if self.may_coordinate and joinable and self.bernoulli(0.12):
             second = self.draw_phrase(verb.accusative, (phrase.determiner,), adjectives=0.1)
             if second.noun.head != phrase.noun.head:
@@ -318,8 +321,8 @@ def _can_own(owner: Noun, noun: Noun) -> bool:
 def _distribute(phrase: NounPhrase, subject: Nominal) -> None:
     """Makes the phrase as many as the subjects: a hat for the king, hats for the kings; shoes are a pair."""
     phrase.plural = subject.plural or "pair" in phrase.noun.kinds
-    if phrase.plural and phrase.determiner is A:
-        phrase.determiner = BARE
+    if phrase.plural and phrase.determiner is lex.A:
+        phrase.determiner = lex.BARE
 
 
 def _remove_used(phrase: NounPhrase) -> None:

@@ -5,8 +5,7 @@ Each `draw_` function draws a sentence of one kind and returns its parts, which 
 
 from collections.abc import Callable, Sequence
 
-from augenmerk.data.bilderbuch import determiners as det
-from augenmerk.data.bilderbuch import lexicon
+from augenmerk.data.bilderbuch import lexicon as lex
 from augenmerk.data.bilderbuch.grammar import (
     Arrangement,
     Clause,
@@ -33,7 +32,7 @@ def _find_verbs(condition: Callable[[Verb], bool]) -> tuple[Verb, ...]:
 
 
 def _find_masculine_objects(verb: Verb) -> tuple[Noun, ...]:
-    return tuple(noun for noun in verb.accusative if noun.gender == det.MASCULINE and noun.counted)
+    return tuple(noun for noun in verb.accusative if noun.gender == lex.MASCULINE and noun.counted)
 
 
 _TRANSITIVE = _find_verbs(lambda verb: bool(verb.accusative and not verb.dative))
@@ -89,13 +88,13 @@ def draw_object_first(sampler: Sampler) -> list[Part]:
     sampler.tag("object-first")
     if sampler.bernoulli(0.4):
         verb = sampler.choose(_DATIVE_FIRST)
-        phrase = sampler.draw_phrase(verb.dative, det.KNOWN, adjectives=0.2)
+        phrase = sampler.draw_phrase(verb.dative, lex.KNOWN, adjectives=0.2)
         clause = sampler.draw_clause("now", verb=verb, extras=0.2, dative=phrase)
     else:
         verb, masculine = sampler.choose(_ACCUSATIVE_FIRST)
-        phrase = sampler.draw_phrase(masculine, (det.THE,), adjectives=0.4)
+        phrase = sampler.draw_phrase(masculine, (lex.THE,), adjectives=0.4)
         phrase.plural = False
-        subject = sampler.draw_subject(verb, det.KNOWN)
+        subject = sampler.draw_subject(verb, lex.KNOWN)
         clause = sampler.draw_clause("now", subject, verb, extras=0.2, accusative=phrase)
     clause.front = phrase
     return [clause]
@@ -136,18 +135,18 @@ def draw_question(sampler: Sampler) -> list[Part]:
     front = _NOTHING
     if kind < 0.2:
         verb = sampler.choose(_PLACEABLE)
-        clause = sampler.draw_clause("now", sampler.draw_subject(verb, det.KNOWN), verb, place=_NOTHING)
+        clause = sampler.draw_clause("now", sampler.draw_subject(verb, lex.KNOWN), verb, place=_NOTHING)
         front = fix_words("wo", "where", sampler.new_bit())
     elif kind < 0.4:
         verb = sampler.choose(_WHAT_VERBS)
-        subject = sampler.draw_subject(verb, det.KNOWN)
+        subject = sampler.draw_subject(verb, lex.KNOWN)
         gap = Nominal(subject.noun, subject.plural)
         clause = sampler.draw_clause("now", subject, verb, extras=0.2, accusative=gap)
         front = fix_words("was", "what", sampler.new_bit())
     else:
         form = sampler.choose(("now", "now", "habit", "past", "done"))
         verb = sampler.choose(VERBS[form])
-        clause = sampler.draw_clause(form, sampler.draw_subject(verb, det.KNOWN), verb, extras=0.2)
+        clause = sampler.draw_clause(form, sampler.draw_subject(verb, lex.KNOWN), verb, extras=0.2)
         if form in ("habit", "past"):
             clause.time = sampler.draw_time(form)
     clause.front, clause.is_question = front, True
@@ -155,7 +154,7 @@ def draw_question(sampler: Sampler) -> list[Part]:
 
 
 def draw_copula(sampler: Sampler) -> list[Part]:
-    subject = sampler.draw_phrase(lexicon.NOUNS, det.KNOWN, adjectives=0)
+    subject = sampler.draw_phrase(lex.NOUNS, lex.KNOWN, adjectives=0)
     return [_say_how(sampler, subject, subject.noun.predicates)]
 
 
@@ -170,11 +169,11 @@ def _say_how(
     return Arrangement(german, (subject, verb, predicate))
 
 
-_LARGE = tuple(noun for noun in lexicon.NOUNS if noun.group in ("plant", "vehicle", "building"))
+_LARGE = tuple(noun for noun in lex.NOUNS if noun.group in ("plant", "vehicle", "building"))
 _THERE = (
     (tuple(noun for noun in _LARGE if noun.kinds & {"around", "road"}), ("steht", "stehen"), False),
-    (tuple(noun for noun in lexicon.NOUNS if "liftable" in noun.kinds), ("liegt", "liegen"), True),
-    (tuple(noun for noun in lexicon.NOUNS if noun.kinds & {"bird", "pet"}), ("sitzt", "sitzen"), True),
+    (tuple(noun for noun in lex.NOUNS if "liftable" in noun.kinds), ("liegt", "liegen"), True),
+    (tuple(noun for noun in lex.NOUNS if noun.kinds & {"bird", "pet"}), ("sitzt", "sitzen"), True),
 )
 """What stands, lies or sits somewhere: the nouns, the verb, and whether it may be on or under things."""
 
@@ -182,8 +181,8 @@ _THERE = (
 def draw_there_is(sampler: Sampler) -> list[Part]:
     """Draws: Im Garten steht ein Baum. There is a tree in the garden."""
     nouns, verb, anywhere = sampler.choose(_THERE)
-    thing = sampler.draw_phrase(nouns, det.NEW, adjectives=0.5)
-    place = sampler.draw_place(resting=True) if anywhere else sampler.draw_location(lexicon.OUTDOORS)
+    thing = sampler.draw_phrase(nouns, lex.NEW, adjectives=0.5)
+    place = sampler.draw_place(resting=True) if anywhere else sampler.draw_location(lex.OUTDOORS)
     sampler.tag("there-is", "fronted")
     is_there = fix_words(verb[thing.plural], "there are" if thing.plural else "there is", sampler.new_bit())
     return [Arrangement((place, is_there, thing), (is_there, thing, place))]
@@ -201,8 +200,8 @@ _SECOND_OF_TWO = {
     for noun, verbs in VERBS_BY_SUBJECT["now"].items()
 }
 """Verbs for what a noun can do at the same time as something else, and in the same place."""
-_PEOPLE = tuple(noun for noun in lexicon.NOUNS if noun.group == "person")
-_WALKS = tuple(verb for verb in lexicon.ALL_VERBS if verb.infinitive in ("gehen", "rennen", "wandern"))
+_PEOPLE = tuple(noun for noun in lex.NOUNS if noun.group == "person")
+_WALKS = tuple(verb for verb in lex.ALL_VERBS if verb.infinitive in ("gehen", "rennen", "wandern"))
 _ERRANDS = tuple(
     verb
     for verb in VERBS["modal"]
@@ -269,7 +268,7 @@ def _join_clauses(
 
 
 def _draw_weather(sampler: Sampler, form: str) -> FixedPhrase:
-    return FixedPhrase(sampler.choose(lexicon.WEATHER[form]), sampler.new_bit())
+    return FixedPhrase(sampler.choose(lex.WEATHER[form]), sampler.new_bit())
 
 
 def _draw_ongoing(sampler: Sampler, extras: float) -> Clause:
@@ -304,7 +303,7 @@ def draw_because(sampler: Sampler) -> list[Part]:
         form = sampler.choose(("done", "modal"))
         verb = sampler.draw_other_verb(VERBS_BY_SUBJECT[form][subject.noun], main.verb)
         if verb is None or sampler.bernoulli(0.45):
-            reason = _say_how(sampler, pronoun, lexicon.REASONS, verb_last=True)
+            reason = _say_how(sampler, pronoun, lex.REASONS, verb_last=True)
         else:
             reason = sampler.draw_clause(form, pronoun, verb, extras=0)
     return _join_clauses(sampler, main, ("weil", "because"), reason, 0.15)
@@ -312,10 +311,10 @@ def draw_because(sampler: Sampler) -> list[Part]:
 
 def draw_that(sampler: Sampler) -> list[Part]:
     german, english, forms = sampler.choose(_THAT_VERBS)
-    subject = sampler.draw_phrase(_PEOPLE, det.SUBJECTS, adjectives=0.2)
+    subject = sampler.draw_phrase(_PEOPLE, lex.SUBJECTS, adjectives=0.2)
     clause: Clause | Arrangement
     if sampler.bernoulli(0.15):
-        person = sampler.draw_phrase(_PEOPLE, det.KNOWN, adjectives=0)
+        person = sampler.draw_phrase(_PEOPLE, lex.KNOWN, adjectives=0)
         clause = _say_how(sampler, person, person.noun.predicates, verb_last=True)
     else:
         clause = sampler.draw_clause(sampler.choose(forms), extras=0.2, negated=sampler.bernoulli(0.1))
@@ -328,7 +327,7 @@ def draw_that(sampler: Sampler) -> list[Part]:
 
 def draw_purpose(sampler: Sampler) -> list[Part]:
     """Draws: Der Junge rennt in den Garten, um den Hund zu füttern. The subject is human."""
-    subject = sampler.draw_phrase(_PEOPLE, det.SUBJECTS)
+    subject = sampler.draw_phrase(_PEOPLE, lex.SUBJECTS)
     main = sampler.draw_clause("now", subject, sampler.choose(_WALKS), extras=0)
     gap = Nominal(subject.noun, subject.plural)
     errand = sampler.draw_clause("infinitive", gap, sampler.choose(_ERRANDS), extras=0)
@@ -343,9 +342,9 @@ _CLOSED_BY_OBJECT = tuple(
 _RESTING = _find_verbs(lambda verb: verb.infinitive in ("sitzen", "liegen", "schlafen"))
 _RELATIVE_VERBS = {
     "subject": VERBS_BY_SUBJECT["now"],
-    "object": lexicon.VERBS_BY_OBJECT,
-    "prepositional": lexicon.VERBS_BY_PREPOSITIONAL_OBJECT,
-    "place": dict.fromkeys(lexicon.SURFACES.nouns, _RESTING),
+    "object": lex.VERBS_BY_OBJECT,
+    "prepositional": lex.VERBS_BY_PREPOSITIONAL_OBJECT,
+    "place": dict.fromkeys(lex.SURFACES.nouns, _RESTING),
 }
 """The verbs of relative clauses, by what the relative pronoun is in the clause and by the noun before it."""
 
@@ -353,9 +352,9 @@ _RELATIVE_VERBS = {
 def draw_subject_relative(sampler: Sampler) -> list[Part]:
     """Draws: Der Mann, der einen Hut trägt, füttert die Enten."""
     verb = sampler.choose(VERBS["now"])
-    main = sampler.draw_clause("now", sampler.draw_subject(verb, det.RELATED), verb, extras=0)
+    main = sampler.draw_clause("now", sampler.draw_subject(verb, lex.RELATED), verb, extras=0)
     subject = main.subject
-    if isinstance(subject, NounPhrase) and subject.determiner in det.RELATED and subject.noun.living:
+    if isinstance(subject, NounPhrase) and subject.determiner in lex.RELATED and subject.noun.living:
         _add_relative(sampler, subject, verb, ("subject",))
     return [main]
 
@@ -363,11 +362,11 @@ def draw_subject_relative(sampler: Sampler) -> list[Part]:
 def draw_object_relative(sampler: Sampler) -> list[Part]:
     """Draws: Die Frau sucht den Ball, den der Junge wirft."""
     verb = sampler.choose(_CLOSED_BY_OBJECT)
-    main = sampler.draw_clause("now", verb=verb, extras=0, objects=det.RELATED)
+    main = sampler.draw_clause("now", verb=verb, extras=0, objects=lex.RELATED)
     phrase = main.accusative
     if isinstance(phrase, Coordination):
         phrase = phrase.second
-    if isinstance(phrase, NounPhrase) and phrase.determiner in det.RELATED:
+    if isinstance(phrase, NounPhrase) and phrase.determiner in lex.RELATED:
         roles = [role for role, verbs in _RELATIVE_VERBS.items() if phrase.noun in verbs]
         if roles:
             _add_relative(sampler, phrase, verb, roles)
@@ -384,15 +383,15 @@ def _add_relative(sampler: Sampler, phrase: NounPhrase, main: Verb, roles: Seque
     verb = sampler.draw_other_verb(_RELATIVE_VERBS[role][phrase.noun], main)
     if verb is None:
         return
-    bit, case, preposition = sampler.new_bit(), det.ACCUSATIVE, None
+    bit, case, preposition = sampler.new_bit(), lex.ACCUSATIVE, None
     gap = Nominal(phrase.noun, phrase.plural)
     if role == "subject":
-        case = det.NOMINATIVE
+        case = lex.NOMINATIVE
         clause = sampler.draw_clause("now", gap, verb, extras=0.3)
     elif role == "object":
         clause = sampler.draw_clause("now", verb=verb, extras=0.1, accusative=gap)
     else:
-        preposition = lexicon.SURFACES if role == "place" else verb.prepositional
+        preposition = lex.SURFACES if role == "place" else verb.prepositional
         assert preposition is not None
         case, stranded = preposition.case, fix_words("", preposition.english, bit)
         if role == "place":
@@ -401,7 +400,7 @@ def _add_relative(sampler: Sampler, phrase: NounPhrase, main: Verb, roles: Seque
             clause = sampler.draw_clause("now", verb=verb, extras=0.1, prepositional=stranded)
     clause.verb_last = True
     who = role == "subject" and phrase.noun.group == "person"
-    pronoun = fix_words(det.RELATIVE[phrase.agreement][case], "who" if who else "that", bit << 1)
+    pronoun = fix_words(lex.RELATIVE[phrase.agreement][case], "who" if who else "that", bit << 1)
     german = [fix_words(preposition.german, "", bit)] if preposition else []
     phrase.relative = Arrangement([*german, pronoun, clause], [pronoun, clause])
     sampler.tag("relative")
