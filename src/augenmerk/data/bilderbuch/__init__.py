@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice, repeat
 
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.data.bilderbuch.grammar import CONTRACTIONS, SentenceBuilder
+from augenmerk.data.bilderbuch.grammar import CONTRACTIONS, ENGLISH, GERMAN, SentenceBuilder
 from augenmerk.data.bilderbuch.lexicon import read_table
 from augenmerk.data.bilderbuch.sampler import Sampler
 from augenmerk.data.bilderbuch.sentences import KINDS
@@ -68,17 +68,17 @@ def _generate_pair(rng: Callable[[], float], split: str) -> SentencePair | None:
     15 of 16 sentences do not belong to val, so English is only written for those that are kept.
     """
     sampler = Sampler(rng)
-    german, english = SentenceBuilder(), SentenceBuilder()
+    german, english = SentenceBuilder(GERMAN), SentenceBuilder(ENGLISH)
     parts = sampler.choose(_WEIGHTED_KINDS)(sampler)
     mark = "?" if "question" in sampler.tags else "."
     for part in parts:
-        part.write_german(german)
+        part.write(german)
     german.finish(mark)
     source = _join_words(german.words)
     if split != {0: "val", 1: "test"}.get(zlib.crc32(source.encode()) % 16, "train"):
         return None
     for part in parts:
-        part.write_english(english)
+        part.write(english)
     english.finish(mark)
     if not _CONTRACTED.isdisjoint(german.words):
         sampler.tag("contraction")

@@ -32,10 +32,14 @@ CONTRACTIONS = {text.rpartition(" ")[0]: text.rpartition(" ")[2] for text in _CO
 """The contraction of a preposition with its article: im for "in dem"."""
 
 
+GERMAN, ENGLISH = range(2)
+
+
 @dataclass(slots=True, eq=False)
 class SentenceBuilder:
     """The words of a sentence in one language, as they are added, with their links."""
 
+    language: int
     words: list[str] = field(default_factory=list)
     links: list[int] = field(default_factory=list)
 
@@ -59,11 +63,9 @@ class SentenceBuilder:
 
 
 class Part(Protocol):
-    """A part of a sentence. A subject or object is written in the nominative by default."""
+    """A part of a sentence, which writes itself in the language of `out`."""
 
-    def write_german(self, out: SentenceBuilder) -> None: ...
-
-    def write_english(self, out: SentenceBuilder) -> None: ...
+    def write(self, out: SentenceBuilder) -> None: ...
 
 
 @dataclass(slots=True, eq=False)
@@ -73,12 +75,8 @@ class FixedPhrase:
     expression: Expression
     bit: int
 
-    def write_german(self, out: SentenceBuilder) -> None:
-        for word, number in self.expression.german:
-            out.add(word, self.bit << number)
-
-    def write_english(self, out: SentenceBuilder) -> None:
-        for word, number in self.expression.english:
+    def write(self, out: SentenceBuilder) -> None:
+        for word, number in (self.expression.german, self.expression.english)[out.language]:
             out.add(word, self.bit << number)
 
 
@@ -94,13 +92,9 @@ class Arrangement:
     german: Sequence[Part]
     english: Sequence[Part]
 
-    def write_german(self, out: SentenceBuilder) -> None:
-        for part in self.german:
-            part.write_german(out)
-
-    def write_english(self, out: SentenceBuilder) -> None:
-        for part in self.english:
-            part.write_english(out)
+    def write(self, out: SentenceBuilder) -> None:
+        for part in (self.german, self.english)[out.language]:
+            part.write(out)
 
 
 @dataclass(slots=True, eq=False)
@@ -116,11 +110,8 @@ class Nominal:
     def agreement(self) -> int:
         return lex.PLURAL if self.plural else self.noun.gender
 
-    def write_german(self, out: SentenceBuilder, case: int = lex.NOMINATIVE) -> None:
-        """Writes nothing."""
-
-    def write_english(self, out: SentenceBuilder) -> None:
-        """Writes nothing."""
+    def write(self, out: SentenceBuilder, case: int = lex.NOMINATIVE) -> None:
+        """Writes nothing here, and what it is called in subclasses; the case is the German one."""
 
 
 @dataclass(slots=True, eq=False)
@@ -134,28 +125,28 @@ class NounPhrase(Nominal):
     """The link of kein to the English not."""
     relative: Part | None = None
 
-    def write_german(self, out: SentenceBuilder, case: int = lex.NOMINATIVE) -> None:
-        out.add(self.determiner.german[self.agreement][case], self.bit | self.negation)
-        for number, adjective in enumerate(self.adjectives, 1):
-            out.add(adjective.stem + self.determiner.endings[self.agreement][case], self.bit << number)
-        out.add(self.noun.german[self.plural][case], self.bit << 3)
-        if self.relative:
-            out.add(",", 0)
-            self.relative.write_german(out)
-            out.add(",", 0)
-
-    def write_english(self, out: SentenceBuilder) -> None:
-        nouns = self.noun.english[self.plural]
-        adjectives = [adjective.english for adjective in self.adjectives]
-        article = self.determiner.plural if self.plural else self.determiner.singular
-        if article == "a" and (*adjectives, *nouns)[0][0] in "aeiou":
-            article = "an"
-        out.add(article, self.bit)
+    def write(self, out: SentenceBuilder, case: int = lex.NOMINATIVE) -> None:
+        agreement, link, comma = self.agreement, self.bit, ""
+        if out.language == GERMAN:
+            article = self.determiner.german[agreement][case]
+            ending = self.determiner.endings[agreement][case]
+            adjectives = [adjective.stem + ending for adjective in self.adjectives]
+            noun = self.noun.german[self.plural][case]
+            link, comma = link | self.negation, ","
+        else:
+            article = self.determiner.plural if self.plural else self.determiner.singular
+            adjectives = [adjective.english for adjective in self.adjectives]
+            noun = " ".join(self.noun.english[self.plural])
+            if article == "a" and (*adjectives, noun)[0][0] in "aeiou":
+                article = "an"
+        out.add(article, link)
         for number, adjective in enumerate(adjectives, 1):
             out.add(adjective, self.bit << number)
-        out.add(" ".join(nouns), self.bit << 3)
+        out.add(noun, self.bit << 3)
         if self.relative:
-            self.relative.write_english(out)
+            out.add(comma, 0)
+            self.relative.write(out)
+            out.add(comma, 0)
 
 
 class Coordination(Nominal):
@@ -167,15 +158,10 @@ class Coordination(Nominal):
         self.second = second
         self.bit = bit
 
-    def write_german(self, out: SentenceBuilder, case: int = lex.NOMINATIVE) -> None:
-        self.first.write_german(out, case)
-        out.add("und", self.bit)
-        self.second.write_german(out, case)
-
-    def write_english(self, out: SentenceBuilder) -> None:
-        self.first.write_english(out)
-        out.add("and", self.bit)
-        self.second.write_english(out)
+    def write(self, out: SentenceBuilder, case: int = lex.NOMINATIVE) -> None:
+        self.first.write(out, case)
+        out.add(("und", "and")[out.language], self.bit)
+        self.second.write(out, case)
 
 
 @dataclass(slots=True, eq=False)
@@ -184,11 +170,9 @@ class Pronoun(Nominal):
 
     bit: int = field(kw_only=True)
 
-    def write_german(self, out: SentenceBuilder, case: int = lex.NOMINATIVE) -> None:  # noqa: ARG002 (one case)
-        out.add(("er", "sie", "es", "sie")[self.agreement], self.bit)
-
-    def write_english(self, out: SentenceBuilder) -> None:
-        out.add("they" if self.plural else self.noun.pronoun, self.bit)
+    def write(self, out: SentenceBuilder, case: int = lex.NOMINATIVE) -> None:  # noqa: ARG002 (one case)
+        english = "they" if self.plural else self.noun.pronoun
+        out.add((("er", "sie", "es", "sie")[self.agreement], english)[out.language], self.bit)
 
 
 @dataclass(slots=True, eq=False)
@@ -199,18 +183,15 @@ class PrepositionalPhrase:
     phrase: Nominal
     bit: int
 
-    def write_german(self, out: SentenceBuilder) -> None:
-        """Writes the phrase and contracts the preposition with the article: in + dem = im."""
+    def write(self, out: SentenceBuilder) -> None:
+        """Writes the phrase and contracts a German preposition with the article: in + dem = im."""
         start = len(out.words)
-        out.add(self.preposition.german, self.bit)
-        self.phrase.write_german(out, self.preposition.case)
-        if contraction := CONTRACTIONS.get(" ".join(out.words[start : start + 2])):
+        out.add((self.preposition.german, self.preposition.english)[out.language], self.bit)
+        self.phrase.write(out, self.preposition.case)
+        words = " ".join(out.words[start : start + 2]) if out.language == GERMAN else ""
+        if contraction := CONTRACTIONS.get(words):
             out.words[start : start + 2] = [contraction]
             out.links[start : start + 2] = [out.links[start] | out.links[start + 1]]
-
-    def write_english(self, out: SentenceBuilder) -> None:
-        out.add(self.preposition.english, self.bit)
-        self.phrase.write_english(out)
 
 
 _IS = ("is", "are")
@@ -259,7 +240,10 @@ class Clause:
     shares_auxiliary: bool = False
     """Whether it shares the English auxiliary of the previous clause: is sitting and reading."""
 
-    def write_german(self, out: SentenceBuilder) -> None:
+    def write(self, out: SentenceBuilder) -> None:
+        (self._write_german, self._write_english)[out.language](out)
+
+    def _write_german(self, out: SentenceBuilder) -> None:
         finite, rest = self._german_verb_forms()
         self._write_german_part(out, self.front or self.subject)
         if not self.verb_last:
@@ -267,7 +251,7 @@ class Clause:
         if "sich" in self.verb.flags:
             out.add("sich", self.bit << _MEANING)
         if self.front:
-            self.subject.write_german(out)
+            self.subject.write(out)
         self._write_german_middle(out)
         for word, link in rest if not self.verb_last else [*rest, finite]:
             out.add(word, link)
@@ -275,9 +259,9 @@ class Clause:
     def _write_german_part(self, out: SentenceBuilder, part: Part) -> None:
         if isinstance(part, Nominal):
             case = lex.DATIVE if part is self.dative else lex.NOMINATIVE
-            part.write_german(out, lex.ACCUSATIVE if part is self.accusative else case)
+            part.write(out, lex.ACCUSATIVE if part is self.accusative else case)
         else:
-            part.write_german(out)
+            part.write(out)
 
     def _german_verb_forms(self) -> tuple[tuple[str, int], _Words]:
         """Returns the finite verb (or "um") and the verb forms at the end of the clause."""
@@ -326,10 +310,10 @@ class Clause:
             if part and part is not self.front:
                 self._write_german_part(out, part)
 
-    def write_english(self, out: SentenceBuilder) -> None:
+    def _write_english(self, out: SentenceBuilder) -> None:
         time, manner = self.time, self.manner
         if self.front and (self.is_question or self.front is time):
-            self.front.write_english(out)
+            self.front.write(out)
         subject, accusative, dative = self.subject, self.accusative, self.dative
         if dative and "swap" in self.verb.flags:
             subject, accusative, dative = dative, subject, None
@@ -337,27 +321,27 @@ class Clause:
         link = self.bit << _MEANING | (0 if auxiliaries else self.bit << _TENSE)
         if self.is_question:
             self._write_auxiliaries(out, auxiliaries[:1])
-        subject.write_english(out)
+        subject.write(out)
         if self.is_question or self.shares_auxiliary:
             auxiliaries = auxiliaries[1:]
         # "has finally been cleaned"; "is slowly reading a book", but "is waiting patiently for the bus".
         early = len(auxiliaries) if self.modal else 1
         self._write_auxiliaries(out, auxiliaries[:early])
         if time and time is not self.front and "mid" in time.expression.positions:
-            time.write_english(out)
+            time.write(out)
         self._write_auxiliaries(out, auxiliaries[early:])
         manner_early = bool(dative or accusative)
         if manner and manner_early:
-            manner.write_english(out)
+            manner.write(out)
         out.add(word, link)
         out.add(self.verb.particle, self.bit << _MEANING)
         if manner and not manner_early:
-            manner.write_english(out)
+            manner.write(out)
         for part in (dative, accusative, self.prepositional, self.agent, self.place):
             if part:
-                part.write_english(out)
+                part.write(out)
         if time and time is not self.front and "end" in time.expression.positions:
-            time.write_english(out)
+            time.write(out)
 
     def _write_auxiliaries(self, out: SentenceBuilder, words: list[str]) -> None:
         for word in words:
