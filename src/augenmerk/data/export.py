@@ -8,6 +8,7 @@ killed between two renames leaves new files beside old or missing ones, until th
 
 import filecmp
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -21,6 +22,7 @@ from augenmerk.text.words import split_words
 
 Format = Literal["text", "tsv", "jsonl"]
 
+_ALREADY_THERE = "{} is already there; pass --overwrite, or choose another folder."
 _LOCK = ".export.lock"
 _LOCK_TIMEOUT = 60.0
 """Seconds to wait while other processes rename their files."""
@@ -55,7 +57,7 @@ def export(
     suffixes += ["align"] if align else []
     paths = [folder / f"{split}.{suffix}" for split in splits for suffix in suffixes]
     if paths and all(path.exists() for path in paths) and not overwrite:
-        raise _already_there(paths[0])
+        raise AugenmerkError(_ALREADY_THERE.format(paths[0]))
     is_new = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -69,7 +71,7 @@ def export(
                 try:
                     for path, written in temporary.items():
                         if not overwrite and path.exists() and not filecmp.cmp(path, written, shallow=False):
-                            raise _already_there(path)
+                            raise AugenmerkError(_ALREADY_THERE.format(path))
                     stack.close()  # gives the files their names
                 finally:
                     remove(folder / _LOCK)
@@ -80,10 +82,6 @@ def export(
             with suppress(OSError):  # it is no longer empty, unless the export failed
                 folder.rmdir()
     return paths
-
-
-def _already_there(path: Path) -> AugenmerkError:
-    return AugenmerkError(f"{path} is already there; pass --overwrite, or choose another folder.")
 
 
 def _write_split(
@@ -103,6 +101,9 @@ def _write_split(
                 raise AugenmerkError(f"Pair {number} of '{split}' cannot be exported: {error}.") from None
             for stream, line in zip(streams, lines, strict=True):
                 stream.write(line)
+        for stream in streams:  # before any file gets its name, which must not fail half-way
+            stream.flush()
+            os.fsync(stream.fileno())
     if number == 0:
         raise AugenmerkError(f"There are no pairs in '{split}' to export.")
 

@@ -10,6 +10,7 @@ This needs pyarrow, which the extra `parquet` installs.
 import re
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -62,18 +63,15 @@ def scan_parquet(
     for path in paths:
         with _open(path) as file:
             columns = _choose_columns(path, file.schema_arrow, source_language, target_language)
-            for number, texts in enumerate(_read_rows(file, columns), 1):
+            batches = file.iter_batches(ROWS, columns=list(dict.fromkeys(columns)), use_threads=False)
+            rows = (zip(*(_to_texts(batch, column) for column in columns), strict=True) for batch in batches)
+            for number, texts in enumerate(chain.from_iterable(rows), 1):
                 bad = [
                     BadLine(str(path), number, *fault)
                     for column, text in zip(columns, texts, strict=True)
                     if (fault := _find_fault(column, text)) is not None
                 ]
                 yield tuple(bad) if bad else SentencePair(*texts)
-
-
-def _read_rows(file: Any, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    for batch in file.iter_batches(ROWS, columns=list(dict.fromkeys(columns)), use_threads=False):
-        yield from zip(*(_to_texts(batch, column) for column in columns), strict=True)
 
 
 def _find_fault(column: str, text: str | UnicodeDecodeError | None) -> tuple[Any, str] | None:

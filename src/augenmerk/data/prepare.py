@@ -125,7 +125,8 @@ def prepare(request: Request, out: Path, *, map_blocks: MapBlocks, on_progress: 
                 f"{bitext.name} changed while it was read; remove {out} and run the same command again."
             )
         hashes = np.fromfile(job.folder / _HASHES, "<u8")
-        repeated = _find_repeated(hashes)
+        repeated = np.ones(len(hashes), bool)
+        repeated[np.unique(hashes, return_index=True)[1]] = False
         _learn_vocabulary(job, scan, request, _choose_sample(hashes, repeated, request), on_progress)
         digests = (block["sha256"] for block in scan["blocks"])
         shards = job.compute(
@@ -230,15 +231,6 @@ def _divide(mask: Mask, scan: Mapping[str, Any]) -> list[Mask]:
 
 
 # Step 2: the vocabulary
-
-
-def _find_repeated(hashes: Hashes) -> Mask:
-    """Returns which pairs occurred before."""
-    order = np.argsort(hashes, kind="stable")
-    ranked = hashes[order]
-    repeated = np.zeros(len(hashes), bool)
-    repeated[order[1:][ranked[1:] == ranked[:-1]]] = True
-    return repeated
 
 
 def _choose_sample(hashes: Hashes, repeated: Mask, request: Request) -> Mask:
