@@ -102,7 +102,7 @@ class PatternsView(WorkbenchTab):
 
     def wait_for_sentence(self, index: int) -> None:
         self.wait(
-            "index => document.querySelector('#detail h4')?.textContent.includes(`Sentence ${index}`)",
+            "index => document.querySelector('#detail h3')?.textContent.includes(`Sentence ${index}`)",
             index,
         )
 
