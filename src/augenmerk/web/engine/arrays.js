@@ -10,7 +10,7 @@
 import { EngineError } from "./errors.js";
 
 /** Vocabularies are padded to a multiple of this in the weights. */
-export const VOCABULARY_MULTIPLE = 64;
+const VOCABULARY_MULTIPLE = 64;
 
 /** Returns the vocabulary size rounded up to a multiple of `VOCABULARY_MULTIPLE`. */
 export function padded(vocabulary) {
@@ -124,7 +124,7 @@ export class Linear {
  * another. That is three times as quick as one sum at a time; single-precision sums (`Math.fround`) were
  * slower, and so were more sums at once.
  */
-export function multiplyRows(x, W, size) {
+function multiplyRows(x, W, size) {
   const rows = x.length / size;
   const outputs = W.length / size;
   const y = new Float32Array(rows * outputs);
@@ -259,7 +259,7 @@ export function concatArrays(arrays) {
 }
 
 /** Every row shifted and scaled to mean 0 and variance 1, then scaled and shifted as was learnt. */
-export class LayerNorm {
+class LayerNorm {
   constructor(weight, bias) {
     this.weight = weight;
     this.bias = bias;

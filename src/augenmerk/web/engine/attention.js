@@ -8,12 +8,12 @@
 import { dot, softmaxRows } from "./arrays.js";
 
 /** Returns the size of a decoder state that asks, g_i. */
-export function querySize(config) {
+function querySize(config) {
   return config.architecture === "gru" ? config.hidden : config.embedding;
 }
 
 /** Returns the size of a word representation that is attended to, h_t. */
-export function valueSize(config) {
+function valueSize(config) {
   return config.architecture === "gru" ? 2 * config.hidden : config.embedding;
 }
 
@@ -123,7 +123,7 @@ function dotScores(queries, T, keys, S, scale) {
 }
 
 /** Dummy, attends to nothing: a_i = 0, alpha = 0. */
-export class NoAttention extends Attention {
+class NoAttention extends Attention {
   get selective() {
     return false;
   }
@@ -134,7 +134,7 @@ export class NoAttention extends Attention {
 }
 
 /** MeanPool, attends equally to every word: alpha_it = 1 / S. */
-export class MeanAttention extends Attention {
+class MeanAttention extends Attention {
   get selective() {
     return false;
   }

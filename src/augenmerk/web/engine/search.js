@@ -152,7 +152,7 @@ function continuation(totals, logProbs, parent, token) {
  * Returns the `count` best continuations of hypotheses with the log-probabilities `totals`: {total, parent,
  * token}, best first; fewer if there are no more.
  */
-export function bestContinuations(totals, logProbs, allowUnknown, count) {
+function bestContinuations(totals, logProbs, allowUnknown, count) {
   const V = logProbs.length / totals.length;
   const best = [];
   let worst = -Infinity;

@@ -20,7 +20,7 @@ import { Translator } from "./translator.js";
 const SLICE = 8;
 
 /** Answers the messages of a worker's scope. */
-export function serveTranslator(scope) {
+function serveTranslator(scope) {
   const running = new Map(); // by id: {key, cancelled}
   let translator = null;
   const pauses = new MessageChannel();

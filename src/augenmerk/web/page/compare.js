@@ -4,13 +4,13 @@ import { isolate, make } from "./dom.js";
 import { showNumber, showPercent, spread } from "./shown.js";
 
 /** Returns the mean probability of a translation's words (the geometric mean). */
-export function meanProbability(translation) {
+function meanProbability(translation) {
   const logs = translation.word_log_probabilities;
   return logs.length ? Math.exp(logs.reduce((sum, value) => sum + value, 0) / logs.length) : 0;
 }
 
 /** Returns over how many source words the attention of a translation spreads, on average. */
-export function meanSpread(translation) {
+function meanSpread(translation) {
   const rows = translation.attention;
   return rows.length ? rows.reduce((sum, row) => sum + spread(row), 0) / rows.length : 0;
 }

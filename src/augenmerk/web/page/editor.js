@@ -9,7 +9,7 @@ import { makeBars } from "./next.js";
 import { showNumber, showPercent, showToken } from "./shown.js";
 
 /** Returns weights with one of them set; the others share the rest in the proportions they had. */
-export function setWeight(weights, place, value) {
+function setWeight(weights, place, value) {
   const chosen = Math.min(1, Math.max(0, value));
   const others = weights.reduce((sum, weight, i) => (i === place ? sum : sum + weight), 0);
   const rest = 1 - chosen;
@@ -20,17 +20,17 @@ export function setWeight(weights, place, value) {
 }
 
 /** Returns the same weight for every source token. */
-export function evenWeights(count) {
+function evenWeights(count) {
   return Array(count).fill(1 / count);
 }
 
 /** Returns all of the weight on one source token. */
-export function oneWeight(count, place) {
+function oneWeight(count, place) {
   return Array.from({ length: count }, (_, i) => (i === place ? 1 : 0));
 }
 
 /** Returns weights with two of them exchanged. */
-export function swapWeights(weights, a, b) {
+function swapWeights(weights, a, b) {
   return weights.map((weight, i) => (i === a ? weights[b] : i === b ? weights[a] : weight));
 }
 

@@ -11,14 +11,14 @@ const MAX_LETTERS = 12;
 const LAST_WORDS = 4; // of what comes before a word
 
 /** Returns the nodes from the root, which it leaves out, to a node. */
-export function pathTo(tree, node) {
+function pathTo(tree, node) {
   const path = [];
   for (let each = node; each.parent !== null; each = tree.nodes[each.parent]) path.unshift(each);
   return path;
 }
 
 /** Returns the ids with which a translation has to begin that goes on from a node. */
-export function idsTo(tree, node) {
+function idsTo(tree, node) {
   return pathTo(tree, node)
     .filter((each) => each.text !== END)
     .map((each) => each.token);
@@ -28,7 +28,7 @@ export function idsTo(tree, node) {
  * Returns for each step its nodes, those that were kept or finished first and the best first; the lowest score
  * that was not dropped; and the ids of the nodes that its nodes continue.
  */
-export function groupBySteps(tree) {
+function groupBySteps(tree) {
   const steps = [];
   for (const node of tree.nodes) {
     steps[node.step] ??= { nodes: [], lowest: Infinity, parents: new Set() };
@@ -114,7 +114,7 @@ function describeNode(steps, node, t) {
 }
 
 /** Says what became of a node and, if it was dropped, why. */
-export function explain(steps, node, t) {
+function explain(steps, node, t) {
   if (node.parent === null) return t("begin");
   if (node.status === "finished") return t("finished");
   if (node.status === "kept") {

@@ -25,7 +25,7 @@ export function distance(x, y) {
 }
 
 /** Returns the given scale, or 1/sqrt(d) if it is null. */
-export function chooseScale(scale, dimension) {
+function chooseScale(scale, dimension) {
   return scale === null ? 1 / Math.sqrt(dimension) : scale;
 }
 
@@ -38,7 +38,7 @@ export function softmax(logits) {
 }
 
 /** Returns the weights of equation 1. `scale` multiplies the logits: 1/sqrt(d) if it is null. */
-export function attentionWeights(query, keys, scale = null) {
+function attentionWeights(query, keys, scale = null) {
   const factor = chooseScale(scale, query.length);
   return softmax(keys.map((key) => dot(query, key) * factor));
 }

@@ -57,7 +57,7 @@ function leastSquares(columns, wanted) {
 }
 
 /** Solves the least-squares problem with x >= 0 (Lawson and Hanson, 1974, chapter 23). */
-export function nnls(columns, wanted) {
+function nnls(columns, wanted) {
   const x = columns.map(() => 0);
   const passive = [];
   for (let round = 0; round < 10 * columns.length; round++) {

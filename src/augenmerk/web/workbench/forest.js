@@ -15,7 +15,7 @@ function showSigned(value, language, digits) {
 }
 
 /** Returns p as it is usual to write it. */
-export function showP(p, language) {
+function showP(p, language) {
   return p < 0.001
     ? `< ${showNumber(0.001, language, 3)}`
     : p.toLocaleString(language, { maximumSignificantDigits: 2 });

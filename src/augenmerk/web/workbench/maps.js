@@ -6,7 +6,7 @@ import { END, showWord } from "../page/shown.js";
 import { makeTexts } from "../page/texts.js";
 
 /** Returns the rows and columns of a map over words. */
-export function makeWordGrid(sourceWords, targetWords, weights) {
+function makeWordGrid(sourceWords, targetWords, weights) {
   return {
     columns: sourceWords.map(showWord),
     columnEnd: sourceWords.at(-1) === END ? sourceWords.length - 1 : -1,

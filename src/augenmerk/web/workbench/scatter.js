@@ -8,7 +8,7 @@ const NEAR = 14; // pixels within which a point is pointed at
 const DRAG = 5; // pixels from which on a press is a drag
 
 /** Draws the sign of a kind around a place: never colour alone. */
-export function drawSign(context, sign, x, y, r) {
+function drawSign(context, sign, x, y, r) {
   context.beginPath();
   if (sign === 0) {
     context.arc(x, y, r, 0, 2 * Math.PI);
