@@ -18,8 +18,7 @@ import torch
 from decoding_profile import profile_decoding
 from peers import Peer, PeerSize, is_installed, make_peers, to_tokens
 
-from augenmerk.base.device import CPU
-from augenmerk.base.process import count_threads
+from augenmerk.base.device import CPU, count_threads
 from augenmerk.bench.decoding import (
     Engine,
     Sources,

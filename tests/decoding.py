@@ -1,11 +1,12 @@
 """Decodes with models that have no vocabulary: ids in, hypotheses out."""
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 from augenmerk.base.config import RunConfig, SearchConfig
 from augenmerk.model.interface import TranslationModel
-from augenmerk.search.decoder import Hypothesis
+from augenmerk.search import beam, greedy, tree
+from augenmerk.search.decoder import Decoder, Hypothesis
 from augenmerk.text.tokenizer import TokenizerPair
 from augenmerk.translation import Translator
 
@@ -32,3 +33,28 @@ def score(
 ) -> list[Hypothesis]:
     with translator_of(models) as translator:
         return [found for [found] in translator.decode(sources, SearchConfig(), targets=targets)]
+
+
+def _prepare(decoder: Decoder, max_lengths: int | Sequence[int], settings: Any) -> tuple[Any, list[int]]:
+    limits = [max_lengths] * decoder.sentences if isinstance(max_lengths, int) else list(max_lengths)
+    return SearchConfig.model_construct(**settings), limits
+
+
+def search(decoder: Decoder, *, max_lengths: int | Sequence[int], **settings: Any) -> list[list[Hypothesis]]:
+    return beam.search(decoder, *_prepare(decoder, max_lengths, settings))
+
+
+def trace(decoder: Decoder, *, max_lengths: int | Sequence[int], **settings: Any) -> list[tree.BeamTrace]:
+    return tree.trace(decoder, *_prepare(decoder, max_lengths, settings))
+
+
+def sample(
+    decoder: Decoder,
+    *,
+    max_lengths: int | Sequence[int],
+    numbers: Sequence[int] | None = None,
+    n: int = 1,
+    **settings: Any,
+) -> list[list[Hypothesis]]:
+    config, limits = _prepare(decoder, max_lengths, {"sample": True, "n_best": n, **settings})
+    return greedy.sample(decoder, config, limits, range(len(limits)) if numbers is None else numbers)

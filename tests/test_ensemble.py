@@ -23,16 +23,14 @@ from augenmerk.evaluation.comparison import compare_runs
 from augenmerk.evaluation.evaluator import Evaluator, evaluate_run, measure_loss, path_of_row
 from augenmerk.model.gru import GRUTranslator
 from augenmerk.run.directory import RunDirectory
-from augenmerk.search.beam import search
 from augenmerk.search.decoder import EnsembleDecoder, Hypothesis
-from augenmerk.search.greedy import force, sample
-from augenmerk.search.tree import trace
+from augenmerk.search.greedy import force
 from augenmerk.text.batching import ParallelTokens
 from augenmerk.text.tokenizer import BOS, EOS
 from augenmerk.training.start import start
 from augenmerk.translation import Translator
 from tests.command import fails_with_a_sentence, run_command
-from tests.decoding import decode, score
+from tests.decoding import decode, sample, score, search, trace
 from tests.runs import CPU, SharedRuns
 from tests.test_evaluate import KEYS, copied, lines_of, sacrebleu_prints
 from tests.test_search import TableDecoder

@@ -22,11 +22,11 @@ from augenmerk.base.arrays import Array, namespace, to_numpy
 from augenmerk.base.config import SearchConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.search import continuations as c
-from augenmerk.search.beam import length_limits, search
+from augenmerk.search.beam import length_limits
 from augenmerk.search.decoder import Hypothesis, State
-from augenmerk.search.greedy import force, sample
-from augenmerk.search.tree import trace
+from augenmerk.search.greedy import force
 from augenmerk.text.tokenizer import BOS, EOS, PAD, UNK
+from tests.decoding import sample, search, trace
 
 MEMORIES = 97  # how many histories a table tells apart
 

@@ -19,8 +19,8 @@ from safetensors.torch import load_file
 from typer.testing import CliRunner
 
 import augenmerk.base.arrays
+import augenmerk.base.device
 import augenmerk.base.files
-import augenmerk.base.process
 import augenmerk.evaluation.evaluator
 import augenmerk.study.collect
 import augenmerk.study.measure
@@ -536,11 +536,11 @@ def test_jobs_are_distributed_over_all_gpus() -> None:
 
 
 def test_several_gpus_have_a_job_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (augenmerk.base.process, runner):
+    for module in (augenmerk.base.device, runner):
         monkeypatch.setattr(module, "count_cores", lambda: 3)
     assert default_jobs("cuda", 8) == 8
     assert default_jobs("cuda", 1) == default_jobs("cuda:1", 8) == default_jobs("cpu", 8) == 3
-    for module in (augenmerk.base.process, runner):
+    for module in (augenmerk.base.device, runner):
         monkeypatch.setattr(module, "count_cores", lambda: 64)
     monkeypatch.delenv("OMP_NUM_THREADS")
     assert default_jobs("cpu", 0) == 4

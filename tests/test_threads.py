@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from augenmerk.base.config import ModelConfig, SearchConfig
-from augenmerk.base.process import count_cores, count_threads, read_cpu_limit
+from augenmerk.base.device import count_cores, count_threads, read_cpu_limit
 from augenmerk.cli.options import _use_threads
 from augenmerk.model.interface import build_model
 from augenmerk.study.runner import threads_each

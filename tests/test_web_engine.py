@@ -22,7 +22,6 @@ from augenmerk.inference.gru import GRUTranslator
 from augenmerk.inference.model import InferenceModel, log_softmax
 from augenmerk.model.interface import build_model
 from augenmerk.run.bundled import BUNDLED_MODEL
-from augenmerk.search.beam import search
 from augenmerk.search.decoder import Source, State
 from augenmerk.text.batching import Familiarity
 from augenmerk.text.tokenizer import BOS, EOS, PAD, UNK, TokenizerPair
@@ -31,6 +30,7 @@ from augenmerk.translation.decoding import ModelDecoder
 from augenmerk.web.bundle import Bundle, make_bundle, pack_weights
 from augenmerk.web.examples import make_example
 from tests.browser import open_engine
+from tests.decoding import search
 from tests.runs import SharedRuns, tiny
 from tests.test_text import PAIRS
 

@@ -29,11 +29,19 @@ CUSTOM_ATTENTION = re.compile(r"(?P<path>.+\.py):(?P<name>[A-Za-z_]\w*)")
 LEARNT_POSITIONS = 512
 """The number of positions that a Transformer learns, if they are learnt; later words share the last one."""
 
+VOCABULARY_MULTIPLE = 64
+"""Vocabularies are padded to a multiple of this: matrix units are several times faster on even widths."""
+
 
 if TYPE_CHECKING:
     ArchitectureName = str
 else:
     ArchitectureName = Literal[tuple(ARCHITECTURES)]
+
+
+def padded(vocabulary: int) -> int:
+    """Returns the vocabulary size rounded up to a multiple of `VOCABULARY_MULTIPLE`."""
+    return -(-vocabulary // VOCABULARY_MULTIPLE) * VOCABULARY_MULTIPLE
 
 
 class TransformerConfig(Settings):

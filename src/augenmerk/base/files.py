@@ -356,7 +356,7 @@ def remove_locked_folder(folder: Path, lock: str) -> None:
 def mark(path: Path) -> Iterator[int | None]:
     """Marks a file until the context or the process ends, for `is_marked` to see; yields as `hold_lock` does.
 
-    Failing to mark is no error, because nothing depends on a mark.
+    It is no error if that fails, because nothing depends on a mark.
     """
     with ExitStack() as stack:
         descriptor = None

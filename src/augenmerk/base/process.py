@@ -1,20 +1,20 @@
-"""This process: its environment variables, cores, memory and signals.
+"""This process: its environment variables, memory and signals.
 
 Both programs of this package, the command line and the worker of a study, set the environment before they
 import anything else. `import augenmerk` leaves the environment as it is.
 """
 
 import ctypes
-import math
 import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import FrameType
 from typing import NoReturn
+
+from augenmerk.base.device import count_cores
 
 
 def prepare_environment() -> None:
@@ -39,53 +39,6 @@ def prepare_environment() -> None:
     # Pictures go into files. A notebook names its own backend in the environment of the commands it starts,
     # and where that is not installed, matplotlib cannot even be imported.
     os.environ["MPLBACKEND"] = "agg"
-
-
-def count_threads() -> int:
-    """Returns how many threads to compute with: as many as there are cores, or as OMP_NUM_THREADS says."""
-    wanted = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
-    if wanted.isdecimal() and int(wanted) > 0:
-        return int(wanted)
-    return count_cores()
-
-
-def count_cores() -> int:
-    """Returns how many cores this process may use: by its affinity, and by the limit of a container.
-
-    A limit of 1.5 cores is one core, because two threads would wait for each other.
-    """
-    affinity = getattr(os, "sched_getaffinity", None)  # on Linux
-    visible = len(affinity(0)) if affinity else os.cpu_count() or 1
-    return max(1, int(min(visible, read_cpu_limit())))
-
-
-def read_cpu_limit(root: Path = Path("/")) -> float:
-    """Returns how many cores the control groups of Linux let this process use; infinity without a limit.
-
-    `docker run --cpus 2` sets such a limit, while all cores stay visible. The limit of each group above that
-    of the process also holds.
-    """
-    limits = [math.inf]
-    for line in _read_lines(root / "proc/self/cgroup"):
-        _, controllers, path = line.split(":", 2)
-        if controllers and "cpu" not in controllers.split(","):
-            continue
-        names = ("cpu.cfs_quota_us", "cpu.cfs_period_us") if controllers else ("cpu.max",)
-        top = root / "sys/fs/cgroup" / ("cpu" if controllers else "")
-        group = top / path.lstrip("/")
-        # In a container, its own group may be the topmost one, whatever its path is outside.
-        for folder in {top, group, *group.parents[: len(group.parts) - len(top.parts)]}:
-            values = " ".join(line for name in names for line in _read_lines(folder / name)).split()
-            if len(values) == 2 and all(value.isdecimal() and int(value) for value in values):  # not -1, max
-                limits.append(int(values[0]) / int(values[1]))
-    return min(limits)
-
-
-def _read_lines(path: Path) -> list[str]:
-    try:
-        return path.read_text().splitlines()
-    except OSError:  # not Linux, or not this version of control groups
-        return []
 
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # their numbers in malloc.h

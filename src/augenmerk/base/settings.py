@@ -14,7 +14,6 @@ from itertools import pairwise
 from operator import attrgetter
 from typing import Any, Literal, Self, get_args, get_origin
 
-import annotated_types
 import tomli_w
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
@@ -22,6 +21,7 @@ from pydantic.fields import FieldInfo
 from augenmerk.base.errors import AugenmerkError, shorten
 
 WORDS = {bool: "true or false", int: "whole number", float: "number", str: "text"}
+LIMITS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
 MAX_SETTINGS_BYTES = 1_000_000
 """The size of the largest file of settings, or of a study, that is read."""
 MAX_SHOWN = 1_000_000_000
@@ -137,17 +137,12 @@ def _describe_type(field: FieldInfo) -> tuple[str, tuple[str, ...]]:
         [kind] = [each for each in get_args(kind) if each is not type(None)]
     if get_origin(kind) is Literal:
         return "choice", get_args(kind)
-    limits = []
-    for limit in field.metadata:
-        match limit:
-            case annotated_types.Ge(ge=int() | float() as least):
-                limits.append(f"at least {least:,g}")
-            case annotated_types.Gt(gt=int() | float() as least):
-                limits.append(f"above {least:,g}")
-            case annotated_types.Le(le=int() | float() as most) if most <= MAX_SHOWN:
-                limits.append(f"at most {most:,.0f}")
-            case annotated_types.Lt(lt=int() | float() as most) if most <= MAX_SHOWN:
-                limits.append(f"below {most:,.0f}")
+    limits = [
+        f"{words} {bound:,.10g}"
+        for limit in field.metadata
+        for name, words in LIMITS.items()
+        if (bound := getattr(limit, name, None)) is not None and bound <= MAX_SHOWN
+    ]
     return ", ".join([WORDS[kind], *limits]), tuple(field.examples or ())
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from augenmerk.base.config import SearchConfig, load_config
-from augenmerk.base.process import count_threads
+from augenmerk.base.device import count_threads
 from augenmerk.bench.machine import PeakMemory, describe_numpy_products, timed
 from augenmerk.data import open_data
 from augenmerk.inference.int8 import is_installed

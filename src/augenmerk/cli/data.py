@@ -353,7 +353,7 @@ def prepare(
     memory for more of them.
     """
     from augenmerk.base.config import RunConfig, load_config
-    from augenmerk.base.process import count_cores
+    from augenmerk.base.device import count_cores
     from augenmerk.cluster.blocks import ProcessPool, RayTasks
     from augenmerk.data.prepare import Request
     from augenmerk.data.prepare import prepare as prepare_corpus

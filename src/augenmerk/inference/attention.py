@@ -58,8 +58,9 @@ class Attention:
         return states
 
     def scores(self, queries: Floats, memory: Memory) -> Floats:
-        """Returns the scores before the softmax, (B, T, S)."""
-        raise NotImplementedError
+        """Returns the scores before the softmax, (B, T, S); by default the product of queries and keys."""
+        scores: Floats = queries @ memory.keys.mT
+        return scores
 
 
 def masked_softmax(scores: Floats, mask: Mask | None) -> Floats:
@@ -119,8 +120,7 @@ class ScaledDotAttention(Attention):
         return self.W_k(states)
 
     def scores(self, queries: Floats, memory: Memory) -> Floats:
-        scores: Floats = (queries if self.W_q is None else self.W_q(queries)) @ memory.keys.mT
-        return scores
+        return super().scores(queries if self.W_q is None else self.W_q(queries), memory)
 
 
 class DotAttention(Attention):
@@ -138,10 +138,6 @@ class DotAttention(Attention):
         half = states.shape[-1] // 2
         return states[..., :half] + states[..., half:]
 
-    def scores(self, queries: Floats, memory: Memory) -> Floats:
-        scores: Floats = queries @ memory.keys.mT
-        return scores
-
 
 class BilinearAttention(Attention):
     """A matrix between the two (Luong's "general").
@@ -154,10 +150,6 @@ class BilinearAttention(Attention):
 
     def keys(self, states: Floats) -> Floats:
         return self.W(states)  # on the source side, where it is done once for all target positions
-
-    def scores(self, queries: Floats, memory: Memory) -> Floats:
-        scores: Floats = queries @ memory.keys.mT
-        return scores
 
 
 class AdditiveAttention(Attention):

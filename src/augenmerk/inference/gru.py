@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from augenmerk.base.config import ModelConfig
+from augenmerk.base.config import ModelConfig, padded
 from augenmerk.inference.attention import make_attention
 from augenmerk.inference.model import (
     Floats,
@@ -23,7 +23,7 @@ from augenmerk.inference.model import (
     StackedLinear,
     Weights,
 )
-from augenmerk.search.decoder import AttentionWeights, Memory, Source, State, padded
+from augenmerk.search.decoder import AttentionWeights, Memory, Source, State
 from augenmerk.text.batching import Batch
 
 MAX_TABLE_BYTES = 256 << 20

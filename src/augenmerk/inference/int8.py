@@ -32,7 +32,7 @@ MIN_OUTPUTS = 256
 BLOCK_ROWS = 128
 """Vectors that are computed at a time: intermediate results of ONNX Runtime then stay in the caches."""
 TINY = np.float32(1e-20)
-"""The smallest step: it stands for 0, where all numbers are 0."""
+"""The smallest step, which replaces a step of 0 where all numbers are 0."""
 
 _Part = TypeVar("_Part")
 

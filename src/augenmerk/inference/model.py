@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from augenmerk.base.arrays import Array
-from augenmerk.base.config import ModelConfig
+from augenmerk.base.config import ModelConfig, padded
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.search.decoder import StepModel, padded
+from augenmerk.search.decoder import StepModel
 from augenmerk.text.batching import Batch
 
 FEW_ROWS, MANY_COLUMNS = 5, 1024

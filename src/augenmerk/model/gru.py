@@ -20,11 +20,11 @@ does the same for one more word.
 import torch
 from torch import Tensor, nn
 
-from augenmerk.base.config import ModelConfig
+from augenmerk.base.config import ModelConfig, padded
 from augenmerk.model.attention import Memory, make_attention
 from augenmerk.model.interface import TranslationModel, count_weights
 from augenmerk.model.kernels import Dropout, apply_linear, dropout, embed, run_gru
-from augenmerk.search.decoder import AttentionWeights, Source, State, padded
+from augenmerk.search.decoder import AttentionWeights, Source, State
 
 
 class GRUTranslator(TranslationModel):

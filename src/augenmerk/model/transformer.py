@@ -30,11 +30,11 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from augenmerk.base.config import LEARNT_POSITIONS, ModelConfig
+from augenmerk.base.config import LEARNT_POSITIONS, ModelConfig, padded
 from augenmerk.model.attention import Attention, Memory, MultiHeadAttention, make_attention
 from augenmerk.model.interface import TranslationModel, count_weights
 from augenmerk.model.kernels import Dropout, apply_linear
-from augenmerk.search.decoder import AttentionWeights, Source, State, padded
+from augenmerk.search.decoder import AttentionWeights, Source, State
 
 Look = Callable[[int, Attention, Tensor, Memory], Tensor]
 """A function that takes the position of `Attention.attend` where a decoder layer looks at the source. It gets

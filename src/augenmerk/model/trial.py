@@ -64,10 +64,16 @@ class Trial:
         return context, weights
 
 
+def unless(holds: bool, problem: str) -> str | None:
+    """Returns the problem if a rule does not hold."""
+    return None if holds else problem
+
+
 def forward_is_not_replaced(trial: Trial) -> str | None:
-    if type(trial.attention).forward.__module__ == Attention.__module__:
-        return None
-    return "it replaces `forward`, which no decoder calls: write `attend` or `scores` instead"
+    is_ours = type(trial.attention).forward.__module__ == Attention.__module__
+    return unless(
+        is_ours, "it replaces `forward`, which no decoder calls: write `attend` or `scores` instead"
+    )
 
 
 def shapes_are_right(trial: Trial) -> str | None:
@@ -88,9 +94,9 @@ def shapes_are_right(trial: Trial) -> str | None:
 def results_are_not_random(trial: Trial) -> str | None:
     other = copy.deepcopy(trial)
     first, _ = trial.attend(trial.queries, trial.states)
-    if _same(first, other.attend(other.queries, other.states, seed=2)[0]):
-        return None
-    return "it draws random numbers even in evaluation mode: ask for `self.training` first"
+    second, _ = other.attend(other.queries, other.states, seed=2)
+    problem = "it draws random numbers even in evaluation mode: ask for `self.training` first"
+    return unless(_same(first, second), problem)
 
 
 def nothing_is_remembered(trial: Trial) -> str | None:
@@ -100,11 +106,10 @@ def nothing_is_remembered(trial: Trial) -> str | None:
     memory = trial.attention.memory(trial.states, trial.mask)
     trial.attention.memory(other, trial.mask.flip(0))
     used, _ = trial.ask(trial.queries, memory)
-    if _same(used, fresh.attend(trial.queries, trial.states, trial.mask)[0]):
-        return None
-    return (
+    return unless(
+        _same(used, fresh.attend(trial.queries, trial.states, trial.mask)[0]),
         "its result depends on an earlier call: keep nothing of a sentence in the object, only in the keys "
-        "and values that `memory` returns"
+        "and values that `memory` returns",
     )
 
 
@@ -153,9 +158,8 @@ def padding_changes_nothing(trial: Trial) -> str | None:
 def sentences_are_independent(trial: Trial) -> str | None:
     together, _ = trial.attend(trial.queries, trial.states)
     alone, _ = trial.attend(trial.queries[1:], trial.states[1:])
-    if _same(together[1:], alone):
-        return None
-    return "its context for a sentence depends on the other sentences of the batch"
+    problem = "its context for a sentence depends on the other sentences of the batch"
+    return unless(_same(together[1:], alone), problem)
 
 
 def memory_fits_the_words(trial: Trial) -> str | None:
@@ -168,20 +172,18 @@ def memory_fits_the_words(trial: Trial) -> str | None:
         return "its `memory` returns another mask than it was given, which a Transformer would not use"
     context, _ = trial.ask(trial.queries, memory)
     kept = Memory(memory.keys, memory.values, trial.mask).keep(torch.tensor([1]))
-    if not _same(trial.ask(trial.queries[1:], kept)[0], context[1:]):
-        return "what its `memory` has besides keys, values and mask is lost when search selects sentences"
-    return None
+    problem = "what its `memory` has besides keys, values and mask is lost when search selects sentences"
+    return unless(_same(trial.ask(trial.queries[1:], kept)[0], context[1:]), problem)
 
 
 def queries_are_independent(trial: Trial) -> str | None:
     together, _ = trial.attend(trial.queries, trial.states)
     alone = [trial.attend(trial.queries[:, i : i + 1], trial.states)[0] for i in range(T)]
-    if _same(together, torch.cat(alone, dim=1)):
-        return None
-    return (
+    return unless(
+        _same(together, torch.cat(alone, dim=1)),
         "its result for a target position depends on the other queries of the call, as coverage does: "
         "training asks for all positions at once and search for one at a time, so it would be trained for "
-        "something else than search computes"
+        "something else than search computes",
     )
 
 
@@ -204,11 +206,10 @@ def weights_make_the_context(trial: Trial) -> str | None:
     torch.manual_seed(1)
     weights = trial.attention.weights(trial.queries, memory)
     of_heads = weights.mean(dim=1) if weights.dim() == 4 else weights
-    if mean is not None and _same(of_heads, mean) and _same(trial.attention.mix(weights, memory), context):
-        return None
-    return (
+    return unless(
+        mean is not None and _same(of_heads, mean) and _same(trial.attention.mix(weights, memory), context),
         "its context is not `mix` of its weights, by which `augenmerk faithfulness` replaces attention: put "
-        "what follows the weights into `mix`"
+        "what follows the weights into `mix`",
     )
 
 
@@ -216,17 +217,16 @@ def every_parameter_learns(trial: Trial) -> str | None:
     gradients = _find_gradients(trial)
     inputs = "the queries", "the states"  # which a mechanism may ignore
     missing = [name for name, each in gradients.items() if each is None and name not in inputs]
-    return f"no gradient reaches {_list(missing)}, so training would not change it" if missing else None
+    return unless(not missing, f"no gradient reaches {_list(missing)}, so training would not change it")
 
 
 def gradients_are_finite(trial: Trial) -> str | None:
     gradients = _find_gradients(trial)
     wrong = [name for name, each in gradients.items() if each is not None and not each.isfinite().all()]
-    if not wrong:
-        return None
-    return (
+    return unless(
+        not wrong,
         f"its gradient is not finite for {_list(wrong)} if a sentence is padded: no intermediate number of "
-        f"padding may be infinite or have an infinite slope"
+        f"padding may be infinite or have an infinite slope",
     )
 
 
@@ -238,7 +238,7 @@ def works_in_bf16(trial: Trial) -> str | None:
             context, _ = trial.ask(queries, trial.attention.memory(states, trial.mask), need_weights=False)
     except Exception as error:
         return f"in bf16, {_describe_failure(error, trial.config)}{IN_FP32}"
-    return None if context.isfinite().all() else f"in bf16, its context is not finite{IN_FP32}"
+    return unless(bool(context.isfinite().all()), f"in bf16, its context is not finite{IN_FP32}")
 
 
 RULES: tuple[Callable[[Trial], str | None], ...] = (
@@ -391,7 +391,7 @@ def _find_gradients(trial: Trial) -> dict[str, Tensor | None]:
 
 
 def _list(names: list[str]) -> str:
-    return f"{names[0]} and {len(names) - 1} more" if len(names) > 1 else names[0]
+    return f"{names[0]} and {len(names) - 1} more" if len(names) > 1 else "".join(names)
 
 
 def _describe_failure(error: Exception, config: ModelConfig) -> str:

@@ -12,7 +12,6 @@ from augenmerk.search.decoder import (
     Decoder,
     Hypothesis,
     Step,
-    list_limits,
     read_back,
     take_rows,
 )
@@ -40,47 +39,41 @@ def length_limits(settings: SearchConfig, source_lengths: Sequence[int]) -> list
 
 def search(
     decoder: Decoder,
-    *,
-    beam: int = 1,
-    n_best: int = 1,
-    length_penalty: float = 0.0,
-    max_lengths: int | Sequence[int],
-    allow_unknown: bool = True,
+    settings: SearchConfig,
+    limits: Sequence[int],
     on_step: Callable[[BeamStep], None] | None = None,
 ) -> list[list[Hypothesis]]:
-    """Returns the `n_best` translations of each sentence that a beam search finds, best score first.
+    """Returns the translations of each sentence that a beam search finds, `settings.hypotheses`, best first.
 
     At each step the best `beam` continuations of all live hypotheses of a sentence are chosen. Those that
     end in EOS are finished, the others stay alive. So a beam of 1 is greedy search, and a wide enough beam is
-    exhaustive search. The best of all finished hypotheses are returned; if they are fewer than `n_best`, they
+    exhaustive search. The best of all finished hypotheses are returned; if they are too few, they
     are followed by hypotheses that reached the maximum length (which includes EOS) unfinished.
 
     A sentence is done when no live hypothesis can change the result: log-probabilities only fall and lengths
     only grow, so log_probability / max_length**length_penalty is the best score that a live hypothesis can
-    still reach. Stopping at this bound changes no result. `on_step` is called after each step.
+    still reach. Stopping at this bound changes no result.
+
+    The limits are the maximum lengths of the sentences' translations. `on_step` is called after each step.
     """
-    limits = list_limits(max_lengths, decoder.sentences)
     if not limits:
         return []
-    if beam == 1 and on_step is None:
-        return generate(
-            decoder,
-            limits,
-            lambda _step, _rows, log_probs: likeliest(log_probs, allow_unknown),
-            length_penalty=length_penalty,
-        )
-    return _beam_search(decoder, limits, beam, n_best, length_penalty, allow_unknown, on_step)
+    if settings.beam > 1 or on_step is not None:
+        return _beam_search(decoder, settings, limits, on_step)
+
+    def choose(_step: int, _rows: Array, log_probs: Array) -> Array:
+        return likeliest(log_probs, settings.allow_unknown)
+
+    return generate(decoder, limits, choose, length_penalty=settings.length_penalty)
 
 
 def _beam_search(
     decoder: Decoder,
-    limits: list[int],
-    beam: int,
-    n_best: int,
-    length_penalty: float,
-    allow_unknown: bool,
+    settings: SearchConfig,
+    limits: Sequence[int],
     on_step: Callable[[BeamStep], None] | None,
 ) -> list[list[Hypothesis]]:
+    beam, n_best, length_penalty = settings.beam, settings.hypotheses, settings.length_penalty
     state = decoder.start()
     xp, device = namespace(state[0]), state[0].device
     rows = xp.arange(len(limits), device=device)
@@ -97,7 +90,7 @@ def _beam_search(
     history: list[Step] = []
     for step in range(max(limits)):
         log_probs, weights, state = decoder.step(tokens, state)
-        mask = token_mask(log_probs, allow_unknown)
+        mask = token_mask(log_probs, settings.allow_unknown)
         before = totals
         totals, parents, tokens = best_continuations(totals, log_probs, mask, beam)
         row = xp.arange(len(rows), device=device)[:, None]

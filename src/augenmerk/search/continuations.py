@@ -20,14 +20,14 @@ from augenmerk.base.arrays import Array, namespace
 from augenmerk.text.tokenizer import BOS, EOS, PAD, UNK
 
 FEW_SCORES = 2048
-"""So few numbers are sorted in less time than it takes to begin to look for the best of them."""
+"""Up to this many numbers, sorting all takes less time than looking for the best."""
 
 
 def largest(scores: Array, count: int) -> Array:
-    """Returns the places of the `count` largest scores in each row (N, C), which must not be positive.
+    """Returns the indices of the `count` largest scores in each row (N, C), which must not be positive.
 
     The largest comes first, and among equals the first. So that no two are equal, many scores are compared
-    by their bits, followed by their places: of two floats that are not positive, the larger has the smaller
+    by their bits, followed by their indices: of two floats that are not positive, the larger has the smaller
     bits.
     """
     xp = namespace(scores)
@@ -41,9 +41,9 @@ def largest(scores: Array, count: int) -> Array:
     if xp is not np:
         return ranks.topk(count, largest=False).indices
     if count < scores.shape[1]:
-        places = np.argpartition(ranks, count - 1)[:, :count]
+        best = np.argpartition(ranks, count - 1)[:, :count]
         row = np.arange(len(ranks))[:, None]
-        return places[row, np.argsort(ranks[row, places])]
+        return best[row, np.argsort(ranks[row, best])]
     return np.argsort(ranks)
 
 

@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from augenmerk.base.config import ModelConfig
     from augenmerk.text.batching import Batch
 
-VOCABULARY_MULTIPLE = 64
-"""Vocabularies are padded to a multiple of this: matrix units are several times faster on even widths."""
-
-
 SHRINK_AT = 4
 """A batch shrinks when one in four of its sentences is done; earlier, copying costs more than it saves."""
 
@@ -101,11 +97,6 @@ class StepModel(Protocol):
         """
 
 
-def padded(vocabulary: int) -> int:
-    """Returns the vocabulary size rounded up to a multiple of `VOCABULARY_MULTIPLE`."""
-    return -(-vocabulary // VOCABULARY_MULTIPLE) * VOCABULARY_MULTIPLE
-
-
 class Decoder(Protocol):
     """Predicts one more word for each hypothesis of a batch of sentences whose sources it has already read.
 
@@ -168,11 +159,6 @@ class Step(NamedTuple):
     parents: Array | None  # (N, B) which of the K hypotheses these continue
     log_probs: Array  # (N, B) of these tokens
     weights: Array  # (N, K, S)
-
-
-def list_limits(max_lengths: int | Sequence[int], sentences: int) -> list[int]:
-    """Returns the maximum length of each translation, EOS included."""
-    return [max_lengths] * sentences if isinstance(max_lengths, int) else list(max_lengths)
 
 
 def take_rows(arrays: Sequence[Array], rows: Array) -> State:

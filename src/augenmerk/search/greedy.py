@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from augenmerk.base.arrays import Array, namespace
+from augenmerk.base.config import SearchConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.search.continuations import best_of_each, take_last, token_mask
-from augenmerk.search.decoder import SHRINK_AT, Decoder, Hypothesis, Step, list_limits, read_back, take_rows
+from augenmerk.search.decoder import SHRINK_AT, Decoder, Hypothesis, Step, read_back, take_rows
 from augenmerk.text.tokenizer import BOS, EOS, PAD
 
 SAMPLE_STRIDE = 1 << 20
@@ -20,37 +21,29 @@ Choose = Callable[[int, Array, Array], Array]
 
 
 def sample(
-    decoder: Decoder,
-    *,
-    seed: int,
-    numbers: Sequence[int] | None = None,
-    n: int = 1,
-    temperature: float = 1.0,
-    top_k: int = 0,
-    max_lengths: int | Sequence[int],
-    allow_unknown: bool = True,
+    decoder: Decoder, settings: SearchConfig, limits: Sequence[int], numbers: Sequence[int]
 ) -> list[list[Hypothesis]]:
-    """Samples `n` translations of each sentence, and returns them in the order in which they were drawn.
+    """Samples translations of each sentence, `settings.hypotheses`, and returns them in the order of drawing.
 
     A token is drawn from the model's distribution to the power 1 / temperature, over the `top_k` most likely
     tokens (0 for all). The log-probabilities returned are those of the model itself.
 
-    The random numbers of a sentence depend on the seed and its number alone (if `numbers` is absent, its
-    position in the batch), so the batch it happens to be in makes no difference.
+    The random numbers of a sentence depend on the seed and its number alone, so the batch it happens to be in
+    makes no difference.
     """
-    limits = list_limits(max_lengths, decoder.sentences)
-    numbers = range(len(limits)) if numbers is None else numbers
-    drawn = _on_device_of(decoder, _uniform_numbers(seed, numbers, limits, n))  # (N, n, longest)
+    n, top_k = settings.hypotheses, settings.top_k
+    uniform = _uniform_numbers(settings.seed, numbers, limits, n)
+    drawn = _on_device_of(decoder, uniform)  # (N, n, longest)
 
     def choose(step: int, rows: Array, log_probs: Array) -> Array:
-        mask = token_mask(log_probs, allow_unknown)
+        mask = token_mask(log_probs, settings.allow_unknown)
         xp = namespace(log_probs)
         if top_k:
             log_probs, ids = best_of_each(xp.zeros_like(log_probs[..., 0]), log_probs, mask, top_k)
         else:
             log_probs, ids = xp.asarray(log_probs, copy=True), None
             log_probs[..., : mask.shape[1]] += mask[0]
-        scaled = xp.asarray(log_probs / temperature, dtype=xp.float64)
+        scaled = xp.asarray(log_probs / settings.temperature, dtype=xp.float64)
         probabilities = xp.exp(scaled - xp.amax(scaled, 2)[..., None])
         cumulative = xp.cumsum(probabilities, 2)
         u = drawn[rows, :, step]
@@ -100,7 +93,7 @@ def _on_device_of(decoder: Decoder, array: NDArray[Any]) -> Array:
 
 
 def generate(
-    decoder: Decoder, limits: list[int], choose: Choose, *, width: int = 1, length_penalty: float = 0.0
+    decoder: Decoder, limits: Sequence[int], choose: Choose, *, width: int = 1, length_penalty: float = 0.0
 ) -> list[list[Hypothesis]]:
     """Extends `width` hypotheses of each sentence token by token, each token chosen by `choose`."""
     if not limits:

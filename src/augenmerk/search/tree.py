@@ -1,9 +1,11 @@
 """A beam search as a tree: what was considered, kept and pruned at each step."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from augenmerk.base.config import SearchConfig
 from augenmerk.search.beam import BeamStep, search
 from augenmerk.search.decoder import Decoder, Hypothesis
 from augenmerk.text.tokenizer import BOS, EOS
@@ -106,18 +108,15 @@ class BeamTrace:
             self.leaves.append(node)
 
 
-def trace(
-    decoder: Decoder, *, beam: int = 1, length_penalty: float = 0.0, **settings: Any
-) -> list[BeamTrace]:
-    """Searches as `search` does, with the same settings, and returns the whole beam of each sentence."""
-    traces = [BeamTrace(beam, length_penalty) for _ in range(decoder.sentences)]
+def trace(decoder: Decoder, settings: SearchConfig, limits: Sequence[int]) -> list[BeamTrace]:
+    """Searches as `search` does, and returns the whole beam of each sentence."""
+    traces = [BeamTrace(settings.beam, settings.length_penalty) for _ in limits]
 
     def on_step(step: BeamStep) -> None:
         sentences, *columns = (array.tolist() for array in step)
         for sentence, *row in zip(sentences, *columns, strict=True):
             traces[sentence].record(*row)
 
-    found = search(decoder, beam=beam, length_penalty=length_penalty, on_step=on_step, **settings)
-    for each, hypotheses in zip(traces, found, strict=True):
+    for each, hypotheses in zip(traces, search(decoder, settings, limits, on_step), strict=True):
         each.finish(hypotheses)
     return traces

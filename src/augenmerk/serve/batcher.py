@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from augenmerk.base.config import SearchConfig
+from augenmerk.base.device import count_threads
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.base.process import count_threads
 from augenmerk.serve.limits import Limits, Overloaded, ServiceError
 from augenmerk.serve.registry import ModelRegistry, Names, to_names
 from augenmerk.translation import Translation

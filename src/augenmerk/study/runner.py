@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING
 import torch
 
 from augenmerk.base.config import DataConfig
-from augenmerk.base.device import uses_bf16
+from augenmerk.base.device import count_cores, count_threads, uses_bf16
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import atomic_write, error_reason, hold_lock, make_folder, mark
-from augenmerk.base.process import count_cores, count_threads, exit_code, interrupt_on_sigterm
+from augenmerk.base.process import exit_code, interrupt_on_sigterm
 from augenmerk.data import is_prepared, open_data
 from augenmerk.model.custom import MECHANISM_FILES, check_recorded
 from augenmerk.model.trial import try_mechanism

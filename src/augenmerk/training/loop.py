@@ -23,9 +23,9 @@ from typing import Any, Protocol
 import torch
 
 from augenmerk.base.config import TrainConfig
-from augenmerk.base.device import describe_device
+from augenmerk.base.device import count_cores, count_threads, describe_device
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.base.process import count_cores, count_threads, limit_malloc_caching
+from augenmerk.base.process import limit_malloc_caching
 from augenmerk.data import open_data
 from augenmerk.model.custom import check_recorded
 from augenmerk.model.interface import build_model, load_checked

@@ -159,25 +159,9 @@ def _find(
     indices = batch.indices.tolist()
     sampled_numbers = [numbers[index] for index in indices] if numbers else indices
     lists = [
-        sample(
-            decoder,
-            seed=settings.seed,
-            numbers=sampled_numbers,
-            n=settings.hypotheses,
-            temperature=settings.temperature,
-            top_k=settings.top_k,
-            max_lengths=limits,
-            allow_unknown=settings.allow_unknown,
-        )
+        sample(decoder, settings, limits, sampled_numbers)
         if settings.sample
-        else search(
-            decoder,
-            beam=settings.beam,
-            n_best=settings.hypotheses,
-            length_penalty=settings.length_penalty,
-            max_lengths=limits,
-            allow_unknown=settings.allow_unknown,
-        )
+        else search(decoder, settings, limits)
         for decoder in decoders
     ]
     if not settings.mbr:

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from augenmerk import __version__
-from augenmerk.base.device import choose_translating_device
+from augenmerk.base.device import choose_translating_device, count_threads
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import digest_file, format_json, replacing
-from augenmerk.base.process import count_threads
 from augenmerk.cluster.blocks import BlockJob, MapBlocks, OnProgress
 from augenmerk.data import BadLine, BadLineError
 from augenmerk.data.files import read_lines

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from threadpoolctl import ThreadpoolController
 
 from augenmerk.base.config import RunConfig, SearchConfig
-from augenmerk.base.device import CPU
+from augenmerk.base.device import CPU, count_cores, count_threads
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.base.process import count_cores, count_threads
 from augenmerk.inference.model import InferenceModel, build_inference_model
 from augenmerk.run.directory import RunDirectory
 from augenmerk.text.batching import Familiarity, ParallelTokens

@@ -65,20 +65,14 @@ def trace(loaded: LoadedModels, text: str, *, prefix: Sequence[int] = (), **chan
 
     All hypotheses begin with the ids of `prefix`.
     """
-    settings = loaded.search_settings(**changes)
+    settings = loaded.search_settings(**changes).model_copy(update={"mbr": False})
     ids = loaded.tokenizers.source.encode_ids([text])[0][: loaded.max_source_length]
     data = loaded.prepare(ParallelTokens.of([(ids, ())]))
     [batch] = data.batches(data.plan(1, shuffle=False))
     with loaded.computing():
         [decoder] = make_decoders(loaded, batch, settings)
-        [beam] = trace_beam(
-            PrefixDecoder(decoder, prefix),
-            beam=settings.beam,
-            n_best=settings.n_best,
-            length_penalty=settings.length_penalty,
-            max_lengths=length_limits(settings, batch.src_lengths.tolist()),
-            allow_unknown=settings.allow_unknown,
-        )
+        limits = length_limits(settings, batch.src_lengths.tolist())
+        [beam] = trace_beam(PrefixDecoder(decoder, prefix), settings, limits)
     tree = beam.to_json()
     for node in tree["nodes"]:
         node["text"] = loaded.tokenizers.target.token(node["token"])
