@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 
 from augenmerk.base.errors import shorten
-from augenmerk.cli.terminal import make_table, out
+from augenmerk.cli.terminal import make_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -180,7 +180,7 @@ def show_class(
         yield ""
         yield "[bold]To be read by you[/]"
     for one in unread[:MAX_UNREAD]:
-        yield from _note(f"{one.where}, {shorten(one.task) or 'no task'}: {shorten(one.why, 300)}")
+        yield from _wrap(f"{one.where}, {shorten(one.task) or 'no task'}: {shorten(one.why, 300)}", indent=2)
     if len(unread) > MAX_UNREAD:
         yield f"and {len(unread) - MAX_UNREAD:,} more: --out and --page have them all"
 
@@ -194,7 +194,7 @@ def note_table(
     named = (("Columns of tasks", sheet.task_columns), ("Not graded", sheet.other_columns))
     for what, columns in named if sheet.task_columns else ():
         if columns:
-            yield from _note(f"{what}: {'; '.join(repr(shorten(each, 40)) for each in columns)}.")
+            yield from _wrap(f"{what}: {'; '.join(repr(shorten(each, 40)) for each in columns)}.", indent=2)
     if left_out is not None:
         yield f"Replaced by a later answer, and left out: {left_out:,}."
     if written and "verdict" not in (names := name_grade_columns(sheet)):
@@ -205,15 +205,9 @@ def note_table(
         yield f"[yellow]A student has more than one answer to a task {several}; {counted}:[/]"
     for (student, task), lines in list(repeated.items())[:MAX_REPEATED]:
         where = ", ".join(map(str, lines))
-        yield from _note(f"{shorten(student)}, {shorten(task) or 'no task'}: lines {where}")
+        yield from _wrap(f"{shorten(student)}, {shorten(task) or 'no task'}: lines {where}", indent=2)
     if len(repeated) > MAX_REPEATED:
         yield f"and {len(repeated) - MAX_REPEATED:,} more"
-
-
-def _note(text: str) -> Iterator[str]:
-    """Yields a paragraph that is no wider than the terminal."""
-    width = min(WIDTH, max(20, out().width)) if out().is_terminal else WIDTH
-    yield from map(escape, textwrap.wrap(text, width, subsequent_indent="  "))
 
 
 def _count(number: int, what: str) -> str:

@@ -8,7 +8,7 @@ of the parts. There is no 1/sqrt(d) in these two tasks.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby, product
 
@@ -22,6 +22,7 @@ from augenmerk.theory.copying import distance_from_hull
 from augenmerk.theory.results import Measurement, Result, Setup, radius
 
 PARTS = "abcd"
+PART_NAMES = ("u_a", "u_b", "u_c", "u_d")
 INPUTS = np.array([[0, 1, 0, 1], [1, 0, 0, 0], [0, 1, 1, 0]], dtype=np.float64)
 """x_1, x_2, x_3 over u_a, u_b, u_c, u_d."""
 U_A, U_B, U_C, U_D = np.eye(4)
@@ -145,30 +146,22 @@ def _smallest(equal: Array, equal_to: Array, at_least_one: Array | None = None) 
     return np.asarray(plus - minus)
 
 
-def as_formula(matrix: Array, names: Sequence[str] = PARTS) -> str:
+def as_formula(matrix: Array) -> str:
     """Writes a matrix over the parts as '(u_b u_b^T - u_c u_c^T)/B^2', and the identity as 'I'."""
     if np.allclose(matrix, np.eye(len(matrix))):
         return "I"
-    entries = [(value, f"u_{names[r]} u_{names[c]}^T") for (r, c), value in np.ndenumerate(matrix)]
-    terms = _join_terms((round(float(value), 9), f"{abs(value):g}", name) for value, name in entries)
-    return f"({terms})/B^2" if terms else "0"
+    terms = as_sum(matrix.ravel(), [f"u_{row} u_{column}^T" for row in PARTS for column in PARTS])
+    return terms if terms == "0" else f"({terms})/B^2"
 
 
-def as_sum(coefficients: Array, names: Sequence[str] = PARTS) -> str:
+def as_sum(coefficients: Array, names: Sequence[str] = PART_NAMES) -> str:
     """Writes a vector over the parts as 'u_b - u_c', without the entries that round to 0."""
-    rounded = [round(float(value), 2) for value in coefficients]
-    named = zip(rounded, names, strict=False)
-    return _join_terms((value, f"{abs(value):.2f}", f"u_{name}") for value, name in named) or "0"
-
-
-def _join_terms(terms: Iterable[tuple[float, str, str]]) -> str:
-    """Joins terms, each a value, its absolute value in words and a name, with their signs."""
     text = ""
-    for value, size, name in terms:
-        if value:
+    for value, name in zip(coefficients, names, strict=False):
+        if size := round(abs(float(value)), 2):
             sign = (" - " if text else "-") if value < 0 else (" + " if text else "")
-            text += f"{sign}{'' if abs(value) == 1 else f'{size} '}{name}"
-    return text
+            text += f"{sign}{'' if size == 1 else f'{size:.2f} '}{name}"
+    return text or "0"
 
 
 def run_without_projections(setup: Setup) -> Result:
