@@ -9,6 +9,7 @@ points at the character.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -293,19 +294,17 @@ def _evaluate(node: Node, names: Mapping[str, Array | float], text: str) -> tupl
     if node.kind == "transpose":
         return one[:, None, :] if one.ndim == 2 else one.swapaxes(1, 2) if one.ndim == 3 else one, ""
     kind = "" if node.parts[0].in_brackets else found[0][1]
+    fail = partial(_fail, text, node.at)
     if node.kind == "·" and kind == "dot" and other.ndim > 1:
-        _fail(text, node.at, "x.y.z can be read in two ways: put brackets around a product of two")
-    try:
-        value = _call(node.value, values) if node.kind == "call" else _operate(node.kind, one, other)
-    except _OperandError as reason:
-        _fail(text, node.at, str(reason))
+        fail("x.y.z can be read in two ways: put brackets around a product of two")
+    value = _call(node.value, values, fail) if node.kind == "call" else _operate(node.kind, one, other, fail)
     if not np.isfinite(value).reshape(len(value), -1).all(axis=1).any():
-        _fail(text, node.at, _NOT_FINITE, NotFiniteError)
+        fail(_NOT_FINITE, NotFiniteError)
     if node.kind in "*·":
         if node.in_doubt or kind == "quotient":
             # Nothing is divided by a vector: 1/2 k_a is half of k_a. But 1/2 c might be 1/(2 c).
             if other.ndim == 1 or value.ndim == 1:
-                _fail(text, node.at, "a product after a division can be read in two ways: put brackets or *")
+                fail("a product after a division can be read in two ways: put brackets or *")
             return value, "quotient"
         if one.ndim == other.ndim == 2:
             return value, "dot"
@@ -323,42 +322,38 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 }
 
 
-class _OperandError(Exception):
-    """An operation was given operands for which it is not defined."""
-
-
 def _describe(value: Array) -> str:
     transposed = value.ndim == 3 and value.shape[1] == 1
     return ("a number", "a vector", "a transposed vector" if transposed else "a matrix")[value.ndim - 1]
 
 
-def _operate(sign: str, left: Array, right: Array) -> Array:
-    """Applies an operator; raises _OperandError if it is not defined for these operands."""
+def _operate(sign: str, left: Array, right: Array, fail: Callable[[str], NoReturn]) -> Array:
+    """Applies an operator; fails if it is not defined for these operands."""
     numbers = (left.ndim == 1) + (right.ndim == 1)
     if sign in "+-":
         if left.shape[1:] != right.shape[1:]:
-            raise _OperandError(f"{_describe(left)} and {_describe(right)} cannot be added or subtracted")
+            fail(f"{_describe(left)} and {_describe(right)} cannot be added or subtracted")
         return left + right if sign == "+" else left - right
     if sign == "/":
         if right.ndim > 1:
-            raise _OperandError(f"only a number can be below a division, not {_describe(right)}")
+            fail(f"only a number can be below a division, not {_describe(right)}")
         return left / _widen(right, left.ndim)
     if sign == "^":
         if numbers < 2:
-            raise _OperandError(f"only numbers have powers, not {_describe(max(left, right, key=np.ndim))}")
+            fail(f"only numbers have powers, not {_describe(max(left, right, key=np.ndim))}")
         return np.power(left, right)
     if numbers:
         return _widen(left, right.ndim) * _widen(right, left.ndim)
     if left.ndim == right.ndim == 2:
         if sign == "·" and left.shape[1:] == right.shape[1:]:
             return np.asarray(_FUNCTIONS["dot"](left, right))
-        raise _OperandError(
+        fail(
             "a product of two vectors can be a number or a matrix: write x.y (or dot(x, y)) for the "
             "number, x*y^T (or outer(x, y)) for the matrix"
         )
     matrices = [value[:, :, None] if value.ndim == 2 else value for value in (left, right)]
     if matrices[0].shape[2] != matrices[1].shape[1]:
-        raise _OperandError(f"{_describe(left)} cannot be multiplied by {_describe(right)}")
+        fail(f"{_describe(left)} cannot be multiplied by {_describe(right)}")
     result = matrices[0] @ matrices[1]
     if result.shape[1:] == (1, 1):
         return np.asarray(result[:, 0, 0])
@@ -370,8 +365,8 @@ def _widen(value: Array, ndim: int) -> Array:
     return value.reshape(-1, *[1] * (ndim - 1)) if value.ndim == 1 else value
 
 
-def _call(name: str, values: Sequence[Array]) -> Array:
-    """Calls a function; raises _OperandError if it is not defined for these arguments."""
+def _call(name: str, values: Sequence[Array], fail: Callable[[str], NoReturn]) -> Array:
+    """Calls a function; fails if it is not defined for these arguments."""
     takes, axes = "a number", [value.ndim for value in values]
     fits = axes == [1]
     if name in ("dot", "outer"):
@@ -379,5 +374,5 @@ def _call(name: str, values: Sequence[Array]) -> Array:
     elif name == "norm":
         takes, fits = "a vector", axes in ([1], [2])
     if not fits:
-        raise _OperandError(f"{name} takes {takes}, not {' and '.join(map(_describe, values))}")
+        fail(f"{name} takes {takes}, not {' and '.join(map(_describe, values))}")
     return np.asarray(_FUNCTIONS[name](*values), np.float64)

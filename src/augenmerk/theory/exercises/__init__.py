@@ -128,16 +128,12 @@ def _tidy(value: Any) -> Any:
 
 def _read(path: Path) -> Exercise:
     fields = _tidy(tomllib.loads(path.read_text("utf-8")))
-    formula = fields.pop("formula", "")
-
-    def add_formula(question: str) -> str:
-        return f"{formula}\n{question}" if formula else question
-
-    fields["text"] = add_formula(fields.pop("question"))
+    formula = f"{fields.pop('formula')}\n" if "formula" in fields else ""
+    fields["text"] = formula + fields.pop("question")
     if "answer" in fields:
         fields["answer"] = AnswerKey(**fields["answer"])
     if german := fields.pop("de", None):
-        fields["german"] = Wording(text=add_formula(german.pop("question")), **german)
+        fields["german"] = Wording(text=formula + german.pop("question"), **german)
     return Exercise(task=path.name.removesuffix(".toml"), **fields)
 
 
