@@ -355,10 +355,12 @@ def test_stderr_that_is_full() -> None:
     assert in_shell("$A data show nowhere 2>/dev/full").returncode == 2
 
 
-def test_no_folder_takes_a_temporary_file() -> None:
-    answer = in_shell("ulimit -f 0; $A evaluate")
-    assert (answer.returncode, answer.stdout) == (2, "")
-    assert re.fullmatch(r"augenmerk: The system refused .*No usable temporary directory .*\n", answer.stderr)
+def test_an_error_of_the_system_without_a_file_is_one_sentence() -> None:
+    explained = cli._explain(FileNotFoundError("No usable temporary directory found"))
+    assert explained == (
+        2,
+        "The system refused a call that this needs (No usable temporary directory found).",
+    )
 
 
 @needs_full
