@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 LINE_SECONDS = 30.0
 """Seconds between two lines about the progress of work, where there is no terminal to draw a bar on."""
+BAR_WIDTH = 16
+"""Columns of a progress bar, which leave room for its numbers in a terminal of 80 columns."""
 UNLIMITED = 10_000
 """A width, in columns, that no table has."""
 
@@ -184,7 +186,9 @@ def show_progress(amount: ProgressColumn) -> Iterator[Callable[[str, int, int | 
     """
     tasks: dict[str, TaskID] = {}
     clock = LineClock()
-    with make_bars(TextColumn("{task.description}"), BarColumn(), amount, TimeRemainingColumn()) as bars:
+    with make_bars(
+        TextColumn("{task.description}"), BarColumn(BAR_WIDTH), amount, TimeRemainingColumn()
+    ) as bars:
 
         def update(description: str, completed: int, total: int | None) -> None:
             if description not in tasks:

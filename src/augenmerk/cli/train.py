@@ -16,7 +16,7 @@ from augenmerk.base.config import PRESETS
 from augenmerk.base.entries import ARCHITECTURES, MECHANISMS
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import options
-from augenmerk.cli.terminal import LineClock, err, make_bars, out, print_json
+from augenmerk.cli.terminal import BAR_WIDTH, LineClock, err, make_bars, out, print_json
 
 if TYPE_CHECKING:
     import torch
@@ -306,7 +306,7 @@ class TrainingDisplay:
     def __init__(self, config: "RunConfig") -> None:
         self._settings = config.train
         self._bar = make_bars(
-            TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
+            TextColumn("{task.description}"), BarColumn(BAR_WIDTH), TimeElapsedColumn(), TimeRemainingColumn()
         )
         self._clock = LineClock()
         self._task = self._bar.add_task("", total=config.train.epochs)
