@@ -109,15 +109,16 @@ def draw_line_diagram(maps: Sequence[AttentionMap], theme: Theme) -> Figure:
     from matplotlib.lines import Line2D
 
     with _use_fonts(maps, theme) as replacements:
-        sentences = [words for one in maps for words in (one.source_words, one.target_words)]
+        shown = [
+            _prepare(words, replacements) for one in maps for words in (one.source_words, one.target_words)
+        ]
         pitch = None
-        if max(_WordRow.measure(words, replacements).width for words in sentences) > MAX_SENTENCE:
-            pitch = max(MIN_PITCH, min(MAX_PITCH, MAX_SENTENCE / max(map(len, sentences))))
-        rows = [_WordRow.measure(words, replacements, pitch) for words in sentences]
-        width = max(MIN_DIAGRAM_WIDTH, *(row.width for row in rows))
+        if max(_place_words(words, None)[1] for words in shown) > MAX_SENTENCE:
+            pitch = max(MIN_PITCH, min(MAX_PITCH, MAX_SENTENCE / max(map(len, shown))))
+        width = max(MIN_DIAGRAM_WIDTH, *(_place_words(words, pitch)[1] for words in shown))
         panels = [
-            _make_line_panel(one, source, target, width, theme)
-            for one, source, target in zip(maps, rows[::2], rows[1::2], strict=True)
+            _make_line_panel(one, source, target, pitch, width, theme)
+            for one, source, target in zip(maps, shown[::2], shown[1::2], strict=True)
         ]
         looks = [(weight, *_choose_line(weight, theme)) for weight in LEGEND_WEIGHTS]
         signs = [
@@ -284,55 +285,55 @@ def _mute_end(labels: Iterable[Any], words: Sequence[str], theme: Theme) -> None
             label.set(color=theme.muted, rotation=0)
 
 
-@dataclass(frozen=True)
-class _WordRow:
-    """The words of a sentence in a row."""
+def _place_words(words: Sequence[str], pitch: float | None) -> tuple[list[float], float]:
+    """Returns the distance of each word's middle from the left of a row, and the width of the row.
 
-    shown: list[str]
-    middles: list[float]
-    """The distance of each word's middle from the left."""
-    width: float
-    height: float
-    size: float
-    rotation: int
-
-    @classmethod
-    def measure(
-        cls, words: Sequence[str], replacements: Replacements, pitch: float | None = None
-    ) -> _WordRow:
-        """With a pitch, the words are upright and equally wide."""
-        shown = _prepare(words, replacements)
-        if pitch is None:
-            widths = np.array([measure(word, TITLE_SIZE) + WORD_SPACE for word in shown])
-            middles = (np.cumsum(widths) - widths / 2).tolist()
-            return cls(shown, middles, float(widths.sum()), TITLE_SIZE * LINE_HEIGHT / 72, TITLE_SIZE, 0)
-        size = min(TITLE_SIZE, pitch * 72 * 0.75)
-        middles = [(index + 0.5) * pitch for index in range(len(words))]
-        height = max((measure(word, size) for word in shown), default=0.0)
-        return cls(shown, middles, pitch * len(words), height, size, 90)
+    With a pitch, the words are upright and equally wide.
+    """
+    widths = np.array([pitch or measure(word, TITLE_SIZE) + WORD_SPACE for word in words])
+    return (np.cumsum(widths) - widths / 2).tolist(), float(widths.sum())
 
 
 def _make_line_panel(
-    one: AttentionMap, source: _WordRow, target: _WordRow, width: float, theme: Theme
+    one: AttentionMap,
+    source: Sequence[str],
+    target: Sequence[str],
+    pitch: float | None,
+    width: float,
+    theme: Theme,
 ) -> _Panel:
-    height = LINK_HEIGHT * (1.5 if source.rotation else 1)
+    size, rotation = (TITLE_SIZE, 0) if pitch is None else (min(TITLE_SIZE, pitch * 72 * 0.75), 90)
+    height = LINK_HEIGHT if pitch is None else 1.5 * LINK_HEIGHT
+    words = 2 * size * LINE_HEIGHT / 72
+    if pitch is not None:
+        words = sum(max((measure(word, size) for word in row), default=0.0) for row in (source, target))
 
     def draw(axes: Axes) -> None:
         axes.set(xlim=(0, width), ylim=(height, 0))
         top = axes.secondary_xaxis("top")
         top.spines[:].set_visible(False)
-        for side, row, words in ((top, source, one.source_words), (axes, target, one.target_words)):
+        source_at, target_at = _place_words(source, pitch)[0], _place_words(target, pitch)[0]
+        for side, middles, shown, row in (
+            (top, source_at, source, one.source_words),
+            (axes, target_at, target, one.target_words),
+        ):
             side.tick_params(length=0)
-            side.set_xticks(row.middles, row.shown, fontsize=pt(row.size), rotation=row.rotation)
-            _mute_end(side.get_xticklabels(), words, theme)
-        _draw_links(axes, one, source, target, height, theme)
+            side.set_xticks(middles, shown, fontsize=pt(size), rotation=rotation)
+            _mute_end(side.get_xticklabels(), row, theme)
+        _draw_links(axes, one, source_at, target_at, height, theme)
 
-    return _Panel(one, draw, (width, height), 0.0, source.height + target.height)
+    return _Panel(one, draw, (width, height), 0.0, words)
 
 
 def _draw_links(
-    axes: Axes, one: AttentionMap, source: _WordRow, target: _WordRow, height: float, theme: Theme
+    axes: Axes,
+    one: AttentionMap,
+    source: Sequence[float],
+    target: Sequence[float],
+    height: float,
+    theme: Theme,
 ) -> None:
+    """Draws a line from the middle of each source word to those of the target words that attend to it."""
     from matplotlib.collections import PathCollection
     from matplotlib.path import Path
 
@@ -342,7 +343,7 @@ def _draw_links(
     curve = [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4]
     paths, looks = [], []
     for row, column in zip(rows[order].tolist(), columns[order].tolist(), strict=True):
-        start, end = source.middles[column], target.middles[row]
+        start, end = source[column], target[row]
         paths.append(Path([(start, 0), (start, height / 2), (end, height / 2), (end, height)], curve))
         looks.append(_choose_line(min(1.0, float(weights[row, column])), theme))
     links = PathCollection(
