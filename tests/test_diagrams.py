@@ -33,6 +33,7 @@ from augenmerk.drawing import (
     Chart,
     draw_heat_map,
     draw_line_diagram,
+    explain_terminal_maps,
     render_html_map,
     render_index_page,
     render_terminal_map,
@@ -541,6 +542,16 @@ class TestTerminal:
         assert [row.split()[0] for row in rows] == [*TARGET[:-1], END_SIGN]
         strongest = example().matrix.max()
         assert f"{strongest:.2f}".removeprefix("0") in "".join(rows)
+
+    def test_only_what_is_shown_is_explained(self) -> None:
+        assert explain_terminal_maps([[example()]], 80) == "∎: end of sentence."
+        assert explain_terminal_maps([[example()]], 30) == "A digit: tenths; ∎: end of sentence."
+        plain = AttentionMap(["a", "b"], ["x"], [[1.0, 0.0]])
+        assert explain_terminal_maps([[plain]], 80) == ""
+        side_by_side = explain_terminal_maps([[example(), example()]], 80)
+        assert side_by_side == "A digit: tenths; ∎: end of sentence."
+        empty = AttentionMap([], [], np.zeros((0, 0)))
+        assert explain_terminal_maps([[empty]], 80) == ""
 
     def test_otherwise_their_letters_go_down(self) -> None:
         lines = self.lines(example(), 30)

@@ -279,7 +279,7 @@ def _write_page(
 
 
 def _print_diagrams(diagrams: Sequence[Diagram], names: Sequence[str], theme: "Theme") -> None:
-    from augenmerk.drawing import TERMINAL_LEGEND, render_terminal_maps
+    from augenmerk.drawing import explain_terminal_maps, render_terminal_maps
 
     for number, drawn in enumerate(diagrams):
         index = "" if drawn.index is None else f"[dim]{drawn.index}[/]  "
@@ -294,4 +294,5 @@ def _print_diagrams(diagrams: Sequence[Diagram], names: Sequence[str], theme: "T
                 out().print(f"[dim]{escape(maps[0].note)}[/]")
         if drawn.reference is not None:
             out().print(f"\n[dim]Reference:[/] {escape(drawn.reference)}")
-    out().print(f"\n[dim]{TERMINAL_LEGEND}[/]")
+    groups = [maps for drawn in diagrams for maps in drawn.maps]
+    out().print(f"\n[dim]{explain_terminal_maps(groups, out().width)}[/]")

@@ -195,7 +195,7 @@ def _print_total(console: "Console", pairs: int, words: int, loss: "Loss") -> No
 
 def _print_attention(one: "Translation") -> None:
     """Draws the attention over words in the terminal, and that of each head if there is more than one."""
-    from augenmerk.drawing import TERMINAL_LEGEND, AttentionMap, render_terminal_maps
+    from augenmerk.drawing import AttentionMap, explain_terminal_maps, render_terminal_maps
 
     groups = [[AttentionMap.from_translation(one)]]
     if len(one.heads) > 1:
@@ -203,4 +203,4 @@ def _print_attention(one: "Translation") -> None:
     for maps in groups:
         out().print()
         out().print(render_terminal_maps(maps, out().width))
-    out().print(f"[dim]{TERMINAL_LEGEND}[/]")
+    out().print(f"[dim]{explain_terminal_maps(groups, out().width)}[/]")

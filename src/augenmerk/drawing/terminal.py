@@ -25,8 +25,6 @@ WIDE_CELL = 4
 NARROW_CELL = 2
 MAP_GAP = 3
 """Columns between maps side by side."""
-TERMINAL_LEGEND = f"{END_SIGN}: end of sentence; a digit without a point: tenths."
-"""What the signs in maps mean."""
 LISTED_WORDS = 3
 """Source words that are named for each target word if there is no room for a map."""
 
@@ -58,6 +56,16 @@ def render_terminal_maps(maps: Sequence[AttentionMap], width: int, theme: Theme 
         drawn = [render_terminal_map(one, room, theme) for one in row]
         table.add_row(*map(Text.assemble, titles, drawn))
     return table
+
+
+def explain_terminal_maps(groups: Sequence[Sequence[AttentionMap]], width: int) -> str:
+    """Returns what the signs in maps mean that were drawn at this width; maps of a group share their rows."""
+    signs = []
+    if any(NARROW_CELL in _choose_widths(one, _choose_room(maps, width)) for maps in groups for one in maps):
+        signs.append("A digit: tenths")
+    if any(END in (*one.source_words, *one.target_words) for maps in groups for one in maps):
+        signs.append(f"{END_SIGN}: end of sentence")
+    return "; ".join(signs) + "." if signs else ""
 
 
 def _choose_room(maps: Sequence[AttentionMap], width: int) -> int:
