@@ -202,7 +202,7 @@ def _compute_loss(log_probabilities: Sequence[Sequence[float]]) -> float:
 
 @dataclass(frozen=True)
 class HeadFaithfulness:
-    """What translations lose when one head of a Transformer looks at all source words alike."""
+    """What translations lose when one head of a Transformer attends to all source words equally."""
 
     layer: int
     head: int

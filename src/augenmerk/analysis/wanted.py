@@ -51,11 +51,11 @@ LEAD_TOLERANCE = 1e-6
 """In nats: bounds of the greatest lead that are no further apart are not made closer, since logits, which are
 computed in single precision, are not more precise. If 0 lies between them, it is undecided who wins."""
 MAX_NEWTON_STEPS = 200
-"""No problem that was tried took a quarter of these."""
+"""Greatest number of steps; no problem that was tried needed a quarter of them."""
 GAP_SHRINK = 0.1
-"""What each step aims at: this fraction of the present gap."""
+"""The fraction of the present gap that each step aims at."""
 STAY_INSIDE = 0.99
-"""How far a step may go towards the nearest edge, where a weight is 0."""
+"""The fraction of the way to the nearest edge, where a weight is 0, that a step may go."""
 SHORTEST_STEP = 1e-12
 RIDGE = 1e-13
 """Added to the diagonal of a curvature, relative to its largest entry, so that it can always be inverted."""

@@ -157,7 +157,7 @@ class Agreement:
     reverse: Translator | None = None
     """A translator of the reverse direction: then only links that both find count."""
     threshold: float | None = None
-    """The weight from which on a source word is linked; None links the one with the largest weight."""
+    """The smallest weight that links a source word; None links the one with the largest weight."""
     _choices: dict[Translator, ChosenAttention | None] = field(default_factory=dict, init=False, repr=False)
 
     def measure(

@@ -308,7 +308,7 @@ def reference_path(run: RunDirectory, split: str, data: str | None = None) -> Pa
 
 
 def _data_suffix(data: str | None) -> str:
-    """Returns what tells files about other data from those about the run's own, which have nothing."""
+    """Returns the part of a file name that stands for other data than the run's own."""
     return "" if data is None else f"data-{_digest(os.fsencode(data))}"
 
 

@@ -67,7 +67,7 @@ def silver_links(
 
 
 def _align(thot: Any, sources: Words, targets: Words, last: int, progress: Progress) -> list[Links]:
-    """Trains on all sentences and returns the links of the last so many."""
+    """Trains on all sentences, and returns the links of as many at the end as `last` says."""
     what, steps = "aligning words", 2 * (ITERATIONS + 1)
     models = []
     for done, here, there in ((0, sources, targets), (ITERATIONS + 1, targets, sources)):

@@ -40,7 +40,7 @@ HEADS_BATCH_SIZE = 64
 LEAST_WEIGHT = 0.3
 MOST_MISSING = 2.0
 FEWEST_TOKENS = 3
-"""The length of a part of a sentence that may be left out, with the mark at its end."""
+"""Fewest tokens of a part that is reported, including the mark at its end."""
 _PARTS = re.compile(r"[^.!?…]+[.!?…]*")
 
 OnProgress = Callable[[int], None]
@@ -83,7 +83,7 @@ def make_decoders(
 
 
 def choose_batch_size(sentences: int, hypotheses: int, threads: int, *, gpu: bool) -> int:
-    """Returns how many sentences to decode together, with so many hypotheses of each.
+    """Returns how many sentences to decode together, given the hypotheses of each.
 
     At least 16, because the steps of a batch follow one another however few sentences it has.
     """

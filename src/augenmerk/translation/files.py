@@ -45,7 +45,7 @@ class LineFormat:
     """Whether a translation takes one line, also where the source has a character that breaks lines."""
 
     def format(self, number: int | str, translation: Translation) -> Iterator[str]:
-        """Yields the lines for the text with this number, counted from 1."""
+        """Yields the lines for text `number`, counted from 1."""
         if self.json:
             yield format_json(translation.to_dict(subwords=self.subwords), escape=self.escape) + "\n"
         elif not self.n_best:
@@ -65,7 +65,7 @@ class LineFormat:
 
 @dataclass(frozen=True)
 class FileJob:
-    """All that decides about the translation of a line, but for the line."""
+    """Everything that the translation of a line depends on, except the line."""
 
     runs: tuple[Path, ...]
     """The runs that translate together; none for the bundled one, which every machine has."""
@@ -94,7 +94,7 @@ class FileJob:
 
 @dataclass(frozen=True)
 class FileSummary:
-    """What there is to say about the translation of a file."""
+    """What to report about the translation of a file."""
 
     lines: int
     truncated: list[int]

@@ -183,7 +183,7 @@ class Translator(LoadedModels):
 
 
 def _list_texts(text: object) -> list[str]:
-    """Returns one or several texts as a list; raises TypeError if one is none."""
+    """Returns one or several texts as a list; raises TypeError if one is no str."""
     if isinstance(text, bytes) or not isinstance(text, Iterable):
         raise TypeError(f"translate takes a sentence (a str) or a list of them, not {type(text).__name__}.")
     texts = [text] if isinstance(text, str) else list(text)
@@ -193,7 +193,7 @@ def _list_texts(text: object) -> list[str]:
 
 
 def _count_characters(sentence: object) -> int:
-    """Returns the length of a sentence; raises TypeError if it is none."""
+    """Returns the length of a sentence; raises TypeError if it is no str."""
     if not isinstance(sentence, str):
         raise TypeError(
             f"a sentence must be a str, not {type(sentence).__name__}: {shorten(repr(sentence))}."
@@ -215,7 +215,7 @@ def _add_progress(on_progress: OnProgress, before: int, done: int) -> None:
 def _split_into_chunks(
     items: Iterable[_Item | None], max_items: int, count_characters: Callable[[_Item], int]
 ) -> Iterator[list[_Item]]:
-    """Yields lists of items, each at most so long; None ends a list, and is left out."""
+    """Yields lists of at most `max_items` items; None ends a list, and is left out."""
     chunk: list[_Item] = []
     characters = 0
     for item in items:
