@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from augenmerk.drawing.attention_map import shorten_text
 from augenmerk.drawing.charts import SMALL, add_legend, choose_colour, label_ends, make_sign, set_heading
@@ -38,6 +38,8 @@ LOGARITHMIC_FROM = 10.0
 """Ratio of the largest to the smallest value from which an axis is logarithmic."""
 MAX_WHISKERS = 10
 """Most whiskers of a curve: more would hide each other."""
+MAX_SHIFT, ALL_SHIFTS = 0.012, 0.06
+"""Shares of the axis by which a line is shifted from the next one, and all lines of a panel together."""
 CURVES = {
     "validation_loss": "validation loss",
     "validation_bleu": "validation BLEU, greedy",
@@ -60,8 +62,7 @@ class NamedChart:
     draw: Callable[[Theme], Figure]
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """Means along x, each with the range that its whisker shows; `number` chooses colour and style."""
 
     number: int
@@ -69,15 +70,6 @@ class Line:
     xs: Sequence[float]
     means: Sequence[float]
     ranges: Sequence[tuple[float, float]] = ()
-
-    def draw(self, axes: Axes, theme: Theme, every: int = 1) -> None:
-        """Draws the line, with a whisker at every `every`-th point, counted from the last."""
-        colour = choose_colour(self.number, theme)
-        style = LINE_STYLES[self.number // len(theme.series) % len(LINE_STYLES)]
-        for x, ends in list(zip(self.xs, self.ranges, strict=False))[::-every]:
-            axes.plot([x, x], ends, color=colour, linewidth=pt(1.2), alpha=0.85)
-        look: dict[str, Any] = {"marker": "o", "markersize": pt(3.5), "linewidth": pt(1.8)}
-        axes.plot(self.xs, self.means, style, color=colour, label=self.label, **look)
 
 
 def list_charts(result: StudyResult) -> dict[str, NamedChart]:
@@ -105,26 +97,23 @@ def list_charts(result: StudyResult) -> dict[str, NamedChart]:
 
 
 def draw_curves(result: StudyResult, measure: str, theme: Theme) -> Figure:
-    """Draws a line for each variant, the mean of its runs, with whiskers from the lowest to the highest run.
-
-    The variants are shifted sideways a little, so that you can see each where their runs overlap.
-    """
+    """Draws the mean of the runs of each variant, with whiskers from the lowest to the highest run."""
     from matplotlib.ticker import MaxNLocator
 
-    curves = [
-        (number, label, curve.points)
+    lines = [
+        Line(
+            number,
+            label,
+            [point.epoch for point in curve.points],
+            [point.mean for point in curve.points],
+            [(point.low, point.high) for point in curve.points],
+        )
         for number, label, variant in _list_variants(result)
         for curve in variant.curves
         if curve.measure == measure
     ]
-    every = max(math.ceil(len(points) / MAX_WHISKERS) for _, _, points in curves)
-    lines = []
-    for number, label, points in curves:
-        xs = [point.epoch + every * _move_aside(number, result) for point in points]
-        ranges = [(point.low, point.high) for point in points]
-        lines.append(Line(number, label, xs, [point.mean for point in points], ranges))
     with use_theme(theme):
-        figure, axes = _draw_lines(lines, theme, CURVES[measure], every)
+        figure, axes = _draw_panel(lines, theme, CURVES[measure])
         low, high = axes.get_xlim()
         if high - low < 1:  # there is one epoch only; its variants belong together
             axes.set_xlim(low - 0.5, high + 0.5)
@@ -138,40 +127,55 @@ def draw_lengths(result: StudyResult, theme: Theme) -> Figure:
     lines = []
     for number, label, variant in _list_variants(result):
         if bins := variant.by_length:
-            xs = [index + _move_aside(number, result) / 2 for index in range(len(bins))]
             ranges = [(each.low, each.high) for each in bins]
-            lines.append(Line(number, label, xs, [each.bleu for each in bins], ranges))
+            lines.append(Line(number, label, range(len(bins)), [each.bleu for each in bins], ranges))
     bins = next(variant.by_length for variant in reversed(result.variants) if variant.by_length)
     lengths = ["–".join(map(str, dict.fromkeys((each.shortest, each.longest)))) for each in bins]
     with use_theme(theme):
-        figure, axes = _draw_lines(lines, theme, f"BLEU by length of the sentence, {result.splits[0]}")
+        figure, axes = _draw_panel(lines, theme, f"BLEU by length of the sentence, {result.splits[0]}")
         axes.set_xticks(range(len(bins)), lengths)
         axes.set_xlabel("words of the source sentence")
         return figure
 
 
-def _draw_lines(lines: Sequence[Line], theme: Theme, heading: str, every: int = 1) -> tuple[Figure, Axes]:
+def _draw_panel(lines: Sequence[Line], theme: Theme, heading: str) -> tuple[Figure, Axes]:
     """Draws lines in one panel, and names them at their ends."""
     figure = new_figure(WIDTH, 3.5)
     axes = figure.subplots()
     set_heading(axes, heading)
-    for line in lines:
-        line.draw(axes, theme, every)
-    ends = []
-    for line in lines:
-        # Names of lines that end together are below each other.
-        right = max(each.xs[-1] for each in lines if abs(each.xs[-1] - line.xs[-1]) < every)
-        ends.append((right, line.means[-1], line.label, choose_colour(line.number, theme)))
+    _draw_lines(axes, lines, theme)
+    shift = axes.dataLim.x1 - max(line.xs[-1] for line in lines)  # of the line furthest to the right
+    ends = [
+        (line.xs[-1] + shift, line.means[-1], line.label, choose_colour(line.number, theme)) for line in lines
+    ]
     label_ends(axes, ends)
     _explain(figure, theme, MEAN_AND_RANGE)
     return figure, axes
 
 
+def _draw_lines(axes: Axes, lines: Sequence[Line], theme: Theme) -> None:
+    """Draws lines, shifted sideways a little so that you can see the whiskers. Set the scale of x before."""
+    every = max((math.ceil(len(line.ranges) / MAX_WHISKERS) for line in lines), default=1) or 1
+    everywhere = [x for line in lines for x in line.xs]
+    for index, line in enumerate(lines):
+        share = (index - (len(lines) - 1) / 2) * min(MAX_SHIFT, ALL_SHIFTS / len(lines))
+        low, high = min(everywhere), max(everywhere)
+        if axes.get_xscale() == "log":
+            xs = [x * (high / low) ** share for x in line.xs]
+        else:
+            xs = [x + share * ((high - low) or 1) for x in line.xs]
+        colour = choose_colour(line.number, theme)
+        style = LINE_STYLES[line.number // len(theme.series) % len(LINE_STYLES)]
+        for x, ends in list(zip(xs, line.ranges, strict=False))[::-every]:
+            axes.plot([x, x], ends, color=colour, linewidth=pt(1.2), alpha=0.85)
+        look: dict[str, Any] = {"marker": "o", "markersize": pt(3.5), "linewidth": pt(1.8)}
+        axes.plot(xs, line.means, style, color=colour, label=line.label, **look)
+
+
 def draw_factor(result: StudyResult, factor: str, theme: Theme) -> Figure:
     """Draws BLEU and, where it can be compared, the loss per word against a factor that is a number.
 
-    Each line is a choice of the other factors. The lines are shifted sideways a little, so that you can see
-    the whiskers of each.
+    Each line is a choice of the other factors.
     """
     from matplotlib.ticker import LogLocator
 
@@ -188,24 +192,21 @@ def draw_factor(result: StudyResult, factor: str, theme: Theme) -> Figure:
         figure = new_figure(WIDE, 3.7)
         row = figure.subplots(1, len(panels), squeeze=False)[0]
         for axes, (heading, asked) in zip(row, panels.items(), strict=True):
-            means: list[float] = []
+            lines = []
             for number, (label, variants) in enumerate(by_others.items()):
                 found = [(variant.settings[factor], variant.summary(*asked)) for variant in variants]
                 measured = [(value, summary) for value, summary in found if summary is not None]
-                if not measured:
-                    continue
-                share = 0.012 * (number - (len(by_others) - 1) / 2)
-                xs = [_shift(value, values, share) for value, _ in measured]
+                xs, means = [value for value, _ in measured], [summary.mean for _, summary in measured]
                 spreads = [(summary.mean, (summary.variance or 0.0) ** 0.5) for _, summary in measured]
-                line = Line(number, label, xs, [m for m, _ in spreads], [(m - d, m + d) for m, d in spreads])
-                line.draw(axes, theme)
-                means += line.means
+                if measured:
+                    lines.append(Line(number, label, xs, means, [(m - d, m + d) for m, d in spreads]))
             if _is_wide(values):
                 axes.set_xscale("log")
-            if asked[0] == "word_loss" and means and _is_wide(means):
+            if asked[0] == "word_loss" and _is_wide([mean for line in lines for mean in line.means]):
                 axes.set_yscale("log")
                 axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
                 axes.yaxis.set_major_formatter("{x:g}")
+            _draw_lines(axes, lines, theme)
             axes.set_xticks(values, [f"{value:,}" for value in values], fontsize=pt(SMALL))
             axes.minorticks_off()
             axes.set_xlabel(_label_factor(factor))
@@ -230,15 +231,7 @@ def _label_factor(factor: str) -> str:
 
 
 def _is_wide(values: Sequence[float]) -> bool:
-    return 0 < LOGARITHMIC_FROM * min(values) <= max(values)
-
-
-def _shift(value: float, values: Sequence[float], share: float) -> float:
-    """Moves a value to the side by this share of the axis."""
-    low, high = min(values), max(values)
-    if _is_wide(values):
-        return float(value * (high / low) ** share)
-    return value + share * (high - low)
+    return bool(values) and 0 < LOGARITHMIC_FROM * min(values) <= max(values)
 
 
 def draw_effects(result: StudyResult, theme: Theme) -> Figure:
@@ -284,15 +277,15 @@ def draw_beams(result: StudyResult, split: str, theme: Theme) -> Figure:
     with use_theme(theme):
         figure = new_figure(WIDE, 5.4)
         for axes, (heading, get_value) in zip(figure.subplots(2, 2).flat, BEAM_PANELS.items(), strict=True):
+            lines = []
             for number, label, variant in _list_variants(result):
                 rows = [row for row in result.beam_rows if (row.variant, row.split) == (variant.name, split)]
-                if not rows:
-                    continue
-                aside = 1 + _move_aside(number, result) / 2  # a factor, because the axis is logarithmic
-                xs, values = [row.beam * aside for row in rows], [get_value(row) for row in rows]
-                ranges = [(row.bleu_low, row.bleu_high) for row in rows if heading == "BLEU"]
-                Line(number, label, xs, values, ranges).draw(axes, theme)
+                if rows:
+                    ranges = [(row.bleu_low, row.bleu_high) for row in rows if heading == "BLEU"]
+                    xs = [row.beam for row in rows]
+                    lines.append(Line(number, label, xs, [get_value(row) for row in rows], ranges))
             axes.set_xscale("log")
+            _draw_lines(axes, lines, theme)
             axes.set_xticks(beams, map(str, beams))
             axes.minorticks_off()
             axes.set_xlabel("width of the beam")
@@ -305,12 +298,6 @@ def draw_beams(result: StudyResult, split: str, theme: Theme) -> Figure:
         _name_lines(figure)
         _explain(figure, theme, MEAN_AND_RANGE)
         return figure
-
-
-def _move_aside(number: int, result: StudyResult) -> float:
-    """Returns how far a variant is shifted from its x, as a share of the distance between two."""
-    count = len(result.variants)
-    return (number - (count - 1) / 2) * min(0.06, 0.4 / count)
 
 
 def _name_lines(figure: Figure) -> None:
