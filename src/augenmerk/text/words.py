@@ -22,7 +22,7 @@ capital letter, a small letter also begins a sentence. No sentence ends
 - after dots that replace something left out (`Er sah ... Hunde`).
 
 Where a space was forgotten, a sentence ends between two small letters and a capital (`schläft.Ein Hund`).
-The marks of a list are not part of its sentences.
+Bullets are not part of the sentences in a list.
 
 `languages.toml` has abbreviations and first words by language; without a language, all of them count. The
 exported page splits texts in the same way: `web/engine/words.js` and `web/engine/sentences.js`.

@@ -247,7 +247,7 @@ def join(device: str) -> tuple[World, "torch.device"]:
     while _store.add("arrived", 0) < size:  # here rather than in torch, where a signal would have to wait
         time.sleep(0.02)
     chosen = choose_device(device)
-    if str(chosen) == "cuda":  # of which the user has not said the number
+    if str(chosen) == "cuda":  # without a number, as a rule
         number = int(os.environ.get("LOCAL_RANK", world.rank)) % torch.cuda.device_count()
         chosen = choose_device(f"cuda:{number}")
     world.connect(_store, chosen)

@@ -1,10 +1,9 @@
 """Makes runs, and opens them to be continued: one function for each way to begin a training.
 
-What a preset leaves to the data is decided here, for the command line, Python and studies alike. A preset is
-made for the datasets that are known by name. What nobody else has decided (`RunConfig.left_open`) is fitted
-to other data: a prepared corpus decides about its text, your own pairs keep their case, and the warm-up suits
-the number of pairs. So the same settings give the same run, whichever way they were given. A TOML file
-decides all settings itself: nothing is changed.
+The command line, Python and studies all begin here, so the same settings give the same run. A preset is made
+for the datasets that are known by name. `fit_to_data` fits the settings that it leaves open
+(`RunConfig.left_open`) to other data: a prepared corpus decides about its text, your own pairs keep their
+case, and the warm-up suits the number of pairs. A TOML file decides all settings itself: nothing is changed.
 
 `start_preset` and `resume` also return remarks, sentences about what was decided.
 """
