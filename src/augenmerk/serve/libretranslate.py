@@ -47,7 +47,7 @@ class LibreTranslateBody(RequestBody):
         return super().parse(json.dumps(form).encode(), media_type)
 
     def check_key(self, request: Request) -> None:
-        """Raises Unauthorised if a key is needed and neither the headers nor the body have it."""
+        """Raises ServiceError if a key is needed and neither the headers nor the body have it."""
         if find_key(request.scope["headers"]) is None:
             request.app.state.service.access.check_key(self.api_key or None)
 

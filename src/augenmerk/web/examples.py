@@ -49,7 +49,7 @@ def make_example(
     """Translates a text and returns all that a page shows of one of its sentences, which is counted from 0.
 
     It has the keys of `Translation.to_dict(subwords=True)`. Each target token (the end included) also has its
-    log-probability (`token_log_probabilities`) and the likeliest tokens in its place (`next`), with the
+    log-probability (`token_log_probabilities`) and the likeliest tokens at its position (`next`), with the
     tokens' `ids` and the words they belong to (`source_word_of`, `target_word_of`; null for the end), and
     with the beam search as a `tree` (`Translator.trace`, in columns: see `store_tree`). The translation
     begins with the ids of `prefix`. `heads` asks for the attention of all heads of a part (see
