@@ -65,7 +65,7 @@ def make_bundle(translator: Translator, name: str, arrays: Arrays | None = None)
     check_browser(config.model, name)
     tensors, weights = pack_weights(translator.runs[0].load_model() if arrays is None else arrays)
     source, target = config.data.languages
-    learnt = translator.runs[0].read_familiarity()
+    learnt = translator.runs[0].read_familiarity() if translator.runs else None
     settings = {
         "format": FORMAT,
         "name": name,
