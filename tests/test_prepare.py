@@ -454,6 +454,8 @@ class TestRefusals:
         path.write_text(json.dumps({"format": 1}))
         with pytest.raises(AugenmerkError, match="damaged, or not written by Augenmerk"):
             PreparedCorpus.open(tmp_path / "corpus")
+        with pytest.raises(AugenmerkError, match="damaged, or not written by Augenmerk"):
+            open_bitext(str(tmp_path / "corpus"))
 
 
 class TestWindows:

@@ -53,9 +53,9 @@ def open_bitext(
     Your own file is divided into train, val and test, unless `divide` is False. `pairs` (the number of
     training pairs) and `seed` are for datasets that are generated, as bilderbuch is; `folder` is where the
     files of a downloaded dataset are. A folder that has the name of a dataset is opened as `./multi30k`. With
-    `skip_bad`, lines without a usable pair are left out of your own files, see `Bitext.skipped`;
-    otherwise the first of them is an error when it is read. Of a prepared corpus, only the splits that are
-    text are opened, see `augenmerk.data.corpus` for the others.
+    `skip_bad`, lines without a usable pair are left out, see `Bitext.skipped`; otherwise the first of them is
+    an error when it is read. Of a prepared corpus, only the splits that are text are opened, see
+    `augenmerk.data.corpus` for the others.
     """
     if name in DATASETS:
         given = {"pairs": pairs, "seed": seed, "folder": folder}

@@ -283,8 +283,10 @@ def _choose_direction(
         [other] = languages - {source, target}
         return source or other, target or other
     names = sorted(languages)
-    example = f"--source-language {names[0]} --target-language {names[1]}"
-    raise AugenmerkError(f"{found_in} {', '.join(names)}; choose the direction, for example with {example}.")
+    raise AugenmerkError(
+        f"{found_in} {', '.join(names)}; choose the direction, for example with --source-language {names[0]} "
+        f"--target-language {names[1]}."
+    )
 
 
 def _only_file(paths: list[Path]) -> Path:
