@@ -113,7 +113,7 @@ def _finish_plane(
 def _name_keys(
     axes: Axes, keys: Array, half: float, lines: Sequence[tuple[Array, Array]], theme: Theme
 ) -> None:
-    """Puts the name of each key on that side of it where most room is; keys that are close share one.
+    """Puts the name of each key on that side of it where most room is.
 
     `half` is half of the panel's height, and `lines` are what a name should keep away from.
     """
@@ -121,25 +121,15 @@ def _name_keys(
     directions = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     along = np.linspace(0, 1, 40)[:, None]
     taken = np.concatenate([keys, *(begin + along * (end - begin) for begin, end in lines)])
-    left = list(range(len(keys)))
-    while left:
-        together = [j for j in left if np.linalg.norm(keys[j] - keys[left[0]]) <= 0.12 * half]
-        left = [j for j in left if j not in together]
-        centre, more = keys[together].mean(axis=0), len(together) - 1
-        # Half of the width of the further names, and for each direction the points (32, n, 2) under the text.
-        wide = 0.12 * half * more
-        distances = 0.12 * half + wide * np.abs(directions[:, :1])
-        under = np.linspace(-wide, wide, 2 * more + 1)[:, None] * [1.0, 0.0]
-        text = (centre + distances * directions)[:, None] + under
-        room = np.linalg.norm(text[:, :, None] - taken, axis=3).min(axis=(1, 2))
+    halo = [withStroke(linewidth=pt(2.5), foreground=theme.paper)]
+    for number, key in enumerate(keys, 1):
+        spots = key + 0.12 * half * directions
+        room = np.linalg.norm(spots[:, None] - taken, axis=2).min(axis=1)
         # Decides where there is room on many sides.
-        outwards = directions @ (centre - keys.mean(axis=0)) / half
-        best = int(np.argmax(room + 0.01 * half * outwards))
-        taken = np.concatenate([taken, text[best]])
-        name = ", ".join(f"$k_{{{j + 1}}}$" for j in together)
-        halo = [withStroke(linewidth=pt(2.5), foreground=theme.paper)]
-        x, y = text[best, more]
-        axes.text(x, y, name, zorder=5, path_effects=halo, ha="center", va="center")
+        outwards = directions @ (key - keys.mean(axis=0)) / half
+        x, y = spots[int(np.argmax(room + 0.01 * half * outwards))]
+        taken = np.concatenate([taken, [(x, y)]])
+        axes.text(x, y, f"$k_{{{number}}}$", zorder=5, path_effects=halo, ha="center", va="center")
 
 
 def _draw_weights_against_size(
