@@ -61,9 +61,8 @@ def _format_measure(measure: "Measurement") -> tuple[str, str, str, str]:
     if measure.error >= 1e-10:  # from samples that deviate
         measured += f" ± {measure.error:.{4 if abs(measure.measured) < 1000 else 1}f}"
     sign = {"equal": "=", "at most": "≤", "at least": "≥"}[measure.relation]
-    judged = "within its error" if measure.only_within_its_error else ""
     predicted = f"{sign} {_format_number(measure.predicted)}"
-    return escape(measure.name), measured, predicted, judged if measure.fits else "[red]does not fit[/]"
+    return escape(measure.name), measured, predicted, "" if measure.fits else "[red]does not fit[/]"
 
 
 def show_grade(grade: "Grade") -> "Iterator[RenderableType]":

@@ -37,23 +37,11 @@ class Measurement:
     error: float = 0.0  # the standard error of the measured number, 0 if it does not come from samples
 
     @property
-    def excess(self) -> float:
-        """By how much the measured number misses the prediction, or passes the bound."""
-        difference = self.measured - self.predicted
-        return {"equal": abs(difference), "at most": difference, "at least": -difference}[self.relation]
-
-    @property
-    def rounding(self) -> float:
-        return 1e-9 * (1 + abs(self.predicted))
-
-    @property
     def fits(self) -> bool:
-        return self.excess <= STANDARD_ERRORS * self.error + self.rounding
-
-    @property
-    def only_within_its_error(self) -> bool:
-        """Whether the bound is exceeded, but by no more than chance explains."""
-        return self.fits and self.relation != "equal" and self.excess > self.rounding
+        """Whether chance or rounding explains by how much it misses the prediction, or passes the bound."""
+        difference = self.measured - self.predicted
+        excess = {"equal": abs(difference), "at most": difference, "at least": -difference}[self.relation]
+        return excess <= STANDARD_ERRORS * self.error + 1e-9 * (1 + abs(self.predicted))
 
     def as_dict(self) -> dict[str, Any]:
         numbers = {"measured": self.measured, "predicted": self.predicted, "standard_error": self.error}
