@@ -281,10 +281,10 @@ class TestRefusals:
         into = ("--input", source, "--output", tmp_path / "en.txt")
         for options, complaint in {
             (*into, "--ray-address", "head:6379"): "--ray-address is for a Ray cluster: add --on ray",
-            ("--on", "ray", "Ein Hund."): "give it an --input and an --output",
-            (*into[:3], "/dev/null", "--on", "ray"): "--output /dev/null is not a file, which --on ray needs",
+            ("--on", "ray", "Ein Hund."): "--input must be a file",
+            (*into[:3], "/dev/null", "--on", "ray"): "--output must be a file",
             (*into[:3], tmp_path, "--on", "ray"): "is a folder; give --output the name of a file",
-            (*into, "--on", "ray", "--device", "cuda:1"): "with --on ray say cpu, or cuda for a GPU",
+            (*into, "--on", "ray", "--device", "cuda:1"): "with --on ray it is cpu, or cuda for a GPU",
             (*into, "--on", "ray", "--ray-address", "head"): "expected HOST:PORT",
         }.items():
             assert complaint in fails_with_a_sentence("translate", *options)
