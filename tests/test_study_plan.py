@@ -206,7 +206,7 @@ def test_a_relative_data_path_is_that_of_the_current_folder(
         (LEAST + "[factors]\ntrain.lr = [1e-3]\n[settings]\nepochs = 3\n", "such as [settings.train]"),
         (
             LEAST + 'base = "quick"\n[factors]\ntrain.lr = [1e-3]\n[settings.data.bitext]\nseed = 3\n',
-            "mine.toml: 'data.bitext' is not a group of settings;",
+            "mine.toml: 'bitext' is not a group of settings;",
         ),
         (LEAST + 'base = "slow"\n[factors]\nattention = ["mean"]\n', "There is no preset called"),
         (LEAST + 'splits = ["a", "a"]\n[factors]\nattention = ["mean"]\n', "splits names something twice"),
