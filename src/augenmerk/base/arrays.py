@@ -64,8 +64,6 @@ def all_to_numpy(tensors: Mapping[str, Array]) -> dict[str, NDArray[Any]]:
 
 
 Kind = Literal["model", "state"]
-
-
 Arrays = dict[str, NDArray[Any]]
 
 

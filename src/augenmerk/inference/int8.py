@@ -178,14 +178,15 @@ def _compile(nodes: str, constants: Mapping[str, Any], inputs: int | str, output
     )
     for name, value in constants.items():
         model.graph.initializer.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
-    return _onnxruntime().InferenceSession(
-        model.SerializeToString(), _session_options(), providers=["CPUExecutionProvider"]
+    onnxruntime, options = _load_onnxruntime()
+    return onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
 
 
 @cache
-def _onnxruntime() -> Any:
-    """Returns the module, imported without its telemetry.
+def _load_onnxruntime() -> tuple[Any, Any]:
+    """Returns the module, imported without its telemetry, and the options of all sessions.
 
     It would otherwise write an identifier of this device and a queue of events for its makers into the
     user's cache. It reads the variable when it is imported.
@@ -193,12 +194,7 @@ def _onnxruntime() -> Any:
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
 
-    return onnxruntime
-
-
-@cache
-def _session_options() -> Any:
-    options = _onnxruntime().SessionOptions()
+    options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1  # sentences are shared among the cores, not products
     options.inter_op_num_threads = 1
-    return options
+    return onnxruntime, options

@@ -313,10 +313,7 @@ def describe_saturation(config: ModelConfig) -> str | None:
     attention = make_attention(config).eval()
     architecture = find_model_class(config)
     architecture.init_attention(attention)
-    queries, states = (
-        architecture.state_deviation * torch.randn(8, WORDS, width)
-        for width in (config.query_size, config.value_size)
-    )
+    queries, states = _draw_inputs(config, architecture.state_deviation)
     memory = attention.memory(states)
     weights = attention.attend(queries, memory)[1]
     assert weights is not None
@@ -362,8 +359,14 @@ def _measure_scores(config: ModelConfig, size: int) -> float:
     if shapes == of_twice:  # it has other sizes
         changed = config.model_copy(update={"embedding": size, "hidden": size})
     attention = make_attention(changed).eval()
-    queries, states = (torch.randn(8, WORDS, width) for width in (changed.query_size, changed.value_size))
+    queries, states = _draw_inputs(changed)
     return attention.scores(queries, attention.memory(states)).std().item()
+
+
+def _draw_inputs(config: ModelConfig, deviation: float = 1.0) -> tuple[Tensor, Tensor]:
+    """Returns random queries and states of 8 sentences."""
+    queries = deviation * torch.randn(8, WORDS, config.query_size)
+    return queries, deviation * torch.randn(8, WORDS, config.value_size)
 
 
 def _has_scores(attention: Attention) -> bool:
