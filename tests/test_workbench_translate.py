@@ -302,6 +302,18 @@ def test_what_is_typed_is_translated_by_the_server_and_nothing_is_loaded(
     assert view.complaints == []
 
 
+def test_the_sentence_survives_a_visit_to_another_view(context: "BrowserContext", place: Place) -> None:
+    view = TranslateTab(context, place, text=SENTENCE, beam="3")
+    said = view.said()
+    view.tab.click("#views a[data-frame=theory]")
+    view.tab.wait_for_selector("#theory canvas")
+    view.tab.click("#views a[data-frame=translate]")
+    view.tab.wait_for_selector("#answer-0 .said .word")
+    assert view.said() == said
+    assert view.tab.input_value("#text") == SENTENCE
+    assert view.tab.input_value("#beam") == "3"
+
+
 def test_the_beam_is_a_tree_and_a_word_in_it_is_gone_on_from(context: "BrowserContext", place: Place) -> None:
     view = TranslateTab(context, place, text=SENTENCE, beam="3", open="beam")
     view.tab.wait_for_selector("#beam-content svg.tree")

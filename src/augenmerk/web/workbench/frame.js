@@ -103,6 +103,25 @@ export function writeTexts(t, names = ["text", "label", "hint"]) {
   }
 }
 
+/** Has the links to the other views lead to what was last shown there, while this tab is open. */
+export function keepViews() {
+  try {
+    for (const link of findAll("#views a:not([aria-current])")) {
+      const kept = sessionStorage.getItem(`augenmerk-view-${link.dataset.frame}`);
+      if (kept) link.setAttribute("href", kept);
+    }
+    const [view] = findAll("#views a[aria-current]");
+    addEventListener("pagehide", () =>
+      sessionStorage.setItem(
+        `augenmerk-view-${view.dataset.frame}`,
+        `${location.pathname}${location.search}${location.hash}`
+      )
+    );
+  } catch {
+    // A browser that stores nothing leads to the views as they are at the start.
+  }
+}
+
 /**
  * Starts the frame of a view. `texts` has the view's own texts, {en: {...}, de: {...}}. `onChange(t)` is
  * called when the language or the colours have changed, by a switch or by the system, and after that
@@ -134,5 +153,6 @@ export function startFrame({ texts = { en: {}, de: {} }, onChange = () => {} } =
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => onChange(frame.t));
   apply();
+  keepViews();
   return frame;
 }

@@ -3,7 +3,14 @@
 import { fillSelect, find, findAll, isolate, make, replaceInside } from "../page/dom.js";
 import { startPage } from "../page/main.js";
 import { ServerModel } from "./asked.js";
-import { makeViewTexts, recallLanguage, recallTheme, rememberSwitch, writeTexts } from "./frame.js";
+import {
+  keepViews,
+  makeViewTexts,
+  recallLanguage,
+  recallTheme,
+  rememberSwitch,
+  writeTexts,
+} from "./frame.js";
 import { makeHeadPicture, makePartGrid, makeSmallMaps, meanMap } from "./heads.js";
 import { getJson } from "./server.js";
 
@@ -336,6 +343,7 @@ function drawOwn(app) {
   drawHeads(app);
 }
 
+keepViews();
 const first = writeNames([[readable[0].name]]);
 const countOf = (text) => (/^[1-9]\d?$/.test(text) ? text : MEAN);
 startPage(
