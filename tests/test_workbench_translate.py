@@ -302,6 +302,19 @@ def test_what_is_typed_is_translated_by_the_server_and_nothing_is_loaded(
     assert view.complaints == []
 
 
+def test_a_server_that_is_away_is_waited_for(context: "BrowserContext", place: Place) -> None:
+    view = TranslateTab(context, place, text=SENTENCE)
+    said = view.said()
+    context.route("**/workbench/translate/ask", lambda route: route.abort())
+    view.tab.fill("#text", "Zwei Männer spielen.")
+    view.tab.wait_for_selector("#away:has-text('Retrying')")
+    assert view.said() == said  # the last result stays
+    context.unroute("**/workbench/translate/ask")
+    view.wait("document.querySelector('#away').hidden")
+    view.wait("said => document.querySelector('#answer-0 .said').textContent !== said", said)
+    assert view.said() == place.load("one").translate("Zwei Männer spielen.").text
+
+
 def test_the_sentence_survives_a_visit_to_another_view(context: "BrowserContext", place: Place) -> None:
     view = TranslateTab(context, place, text=SENTENCE, beam="3")
     said = view.said()

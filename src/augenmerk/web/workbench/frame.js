@@ -11,6 +11,7 @@ import { chooseLanguage } from "../page/texts.js";
 const TEXTS = {
   en: {
     skip: "Skip to content",
+    lost: "The server does not answer. Retrying …",
     views: "Views",
     translate: "Translate",
     runs: "Runs",
@@ -28,6 +29,7 @@ const TEXTS = {
   },
   de: {
     skip: "Zum Inhalt",
+    lost: "Der Server antwortet nicht. Neuer Versuch …",
     views: "Ansichten",
     translate: "Übersetzen",
     runs: "Läufe",
@@ -73,6 +75,11 @@ export function recallTheme() {
 export function recallLanguage() {
   const language = recall("language");
   return LANGUAGES.includes(language) ? language : "";
+}
+
+/** Returns a text of the frame in the language of the page. */
+export function frameText(key) {
+  return TEXTS[document.documentElement.lang === "de" ? "de" : "en"][key];
 }
 
 /** Returns a function that gives a text by its key, with values in the place of `{names}`. */

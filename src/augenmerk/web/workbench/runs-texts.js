@@ -71,7 +71,6 @@ export const RUNS_TEXTS = {
     endedSaved: "{run}: stopped and saved.",
     endedEarly: "{run}: stopped before training started.",
     onlyLocal: "You can start and stop trainings only on the machine that runs the server.",
-    lost: "The server does not answer. Retrying …",
     unpick: "Remove {run}",
   },
   de: {
@@ -144,7 +143,6 @@ export const RUNS_TEXTS = {
     endedSaved: "{run}: angehalten und gespeichert.",
     endedEarly: "{run}: angehalten, bevor das Training begonnen hatte.",
     onlyLocal: "Trainings werden nur auf dem Rechner des Servers begonnen und angehalten.",
-    lost: "Der Server antwortet nicht. Neuer Versuch …",
     unpick: "{run} entfernen",
   },
 };

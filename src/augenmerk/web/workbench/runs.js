@@ -7,7 +7,7 @@ import { classOf, makeEnded, makeList, shortenNames, showName } from "./runs-lis
 import { makeScores, makeSettings } from "./runs-tables.js";
 import { RUNS_TEXTS } from "./runs-texts.js";
 import { makeSwatch } from "./series.js";
-import { postJson } from "./server.js";
+import { postJson, postOnce } from "./server.js";
 import { StartForm } from "./start-form.js";
 
 const SERVER = "/workbench/runs";
@@ -72,7 +72,7 @@ async function look() {
   looking = asking;
   const known = view.picked.map((name) => [name, view.epochs.get(name)?.length ?? 0]);
   try {
-    const answer = await postJson(`${SERVER}/watch`, { epochs: Object.fromEntries(known) }, asking.signal);
+    const answer = await postOnce(`${SERVER}/watch`, { epochs: Object.fromEntries(known) }, asking.signal);
     if (asking.signal.aborted) return;
     take(answer);
     tell("");
@@ -119,7 +119,7 @@ async function compare() {
 /** Does something that changes a run, and looks what became of it. */
 async function act(what, question) {
   try {
-    await postJson(`${SERVER}/${what}`, question);
+    await postOnce(`${SERVER}/${what}`, question);
     tell("");
   } catch (error) {
     tell(error.message);
@@ -260,7 +260,7 @@ function openForm() {
   form = new StartForm(given, {
     check: (question) => postJson(`${SERVER}/check`, question),
     start: async (question) => {
-      await postJson(`${SERVER}/start`, question);
+      await postOnce(`${SERVER}/start`, question);
       closeForm();
       pick(question.run, true);
     },
