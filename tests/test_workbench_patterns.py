@@ -304,6 +304,28 @@ def test_a_sentence_is_opened_from_the_list(
     assert view.complaints == again.complaints == []
 
 
+def test_an_older_answer_that_arrives_late_does_not_win(chromium: "Chromium", served: Served) -> None:
+    view = PatternsView(chromium, served.server, make_question())
+    held: list[Any] = []
+    pattern = "**/workbench/patterns/sentence"
+
+    def hold_the_first(route: Any) -> None:
+        held.append(route)
+        if len(held) > 1:
+            route.continue_()
+
+    view.tab.route(pattern, hold_the_first)
+    rows = view.tab.locator("#table tbody tr[data-index]")
+    first, second = (int(rows.nth(number).get_attribute("data-index") or -1) for number in (0, 1))
+    rows.nth(0).locator("button").click()
+    rows.nth(1).locator("button").click()
+    view.wait_for_sentence(second)
+    held[0].continue_()
+    view.tab.wait_for_timeout(300)
+    assert f"Sentence {first}" not in view.tab.inner_text("#detail h3")
+    assert view.tab.locator("#table tr.chosen").get_attribute("data-index") == str(second)
+
+
 def test_a_box_selects_sentences(chromium: "Chromium", served: Served) -> None:
     view = PatternsView(chromium, served.server, make_question())
     box = view.tab.locator("canvas.over").bounding_box()

@@ -5,7 +5,7 @@
 
 import { Model } from "../page/models.js";
 import { restoreExample } from "../page/stored.js";
-import { postJson } from "./server.js";
+import { newestOf, postJson } from "./server.js";
 
 const SERVER = "/workbench/translate";
 
@@ -16,7 +16,7 @@ export class ServerModel {
     this.number = number;
     this._local = null; // a promise of the model in the browser
     this._settings = null;
-    this._asking = null; // what cancels the question that the server is asked
+    this._askNewest = newestOf((question, signal) => postJson(`${SERVER}/ask`, question, signal));
   }
 
   get isBpe() {
@@ -40,16 +40,8 @@ export class ServerModel {
   }
 
   async _askServer({ text, sentence = 0, beam, prefix = [], tree = false, heads = null }) {
-    this._asking?.abort();
-    const asking = new AbortController();
-    this._asking = asking;
     const question = { models: this.data.runs, text, sentence, beam, prefix, tree, heads };
-    try {
-      return restoreExample(await postJson(`${SERVER}/ask`, question, asking.signal));
-    } catch (error) {
-      if (asking.signal.aborted) return new Promise(() => {}); // a newer question has replaced this one
-      throw error;
-    }
+    return restoreExample(await this._askNewest(question));
   }
 
   _loadLocal() {

@@ -8,7 +8,7 @@ import { drawAxes, drawKinds, drawPlot, drawSummary } from "./patterns-plot.js";
 import { drawSentence } from "./patterns-sentence.js";
 import { PATTERNS_TEXTS } from "./patterns-texts.js";
 import { Scatter } from "./scatter.js";
-import { getJson, postForLines, postJson } from "./server.js";
+import { getJson, newestOf, postForLines, postJson } from "./server.js";
 
 const UNTOUCHED = {
   of: "translations",
@@ -106,11 +106,18 @@ function drawChoices() {
   fillSelect(find("count"), counts, (count) => count.toLocaleString(t.language), state.count);
 }
 
+const askSplits = newestOf((run, signal) =>
+  getJson(`/workbench/patterns/splits?${new URLSearchParams({ run })}`, signal)
+);
+const askSentence = newestOf((question, signal) =>
+  postJson("/workbench/patterns/sentence", question, signal)
+);
+
 async function chooseRun() {
   splits = null;
   find("measure").disabled = true;
   try {
-    const found = await getJson(`/workbench/patterns/splits?${new URLSearchParams({ run: state.run })}`);
+    const found = await askSplits(state.run);
     splits = found;
     if (!found.splits.includes(state.split)) state.split = found.split;
     if (state.layer > found.layers || found.layers === 1) state.layer = null;
@@ -191,7 +198,7 @@ async function openSentence(index) {
   scatter.drawOver();
   change({ sentence: index });
   try {
-    view.opened = await postJson("/workbench/patterns/sentence", { ...view.asked, index });
+    view.opened = await askSentence({ ...view.asked, index });
   } catch (error) {
     say(frame.t("failed", { reason: error.message }), true);
     return;

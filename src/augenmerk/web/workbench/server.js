@@ -63,6 +63,25 @@ export async function postOnce(address, question = {}, signal = undefined) {
   return readAnswer(await post(address, question, signal, true));
 }
 
+/**
+ * Returns a function like `ask` of which only the newest call counts: it cancels the one before, which then never
+ * settles. `ask` takes a signal as its last argument.
+ */
+export function newestOf(ask) {
+  let current = new AbortController();
+  return async (...given) => {
+    current.abort();
+    const asking = new AbortController();
+    current = asking;
+    try {
+      return await ask(...given, asking.signal);
+    } catch (error) {
+      if (asking.signal.aborted) return new Promise(() => {});
+      throw error;
+    }
+  };
+}
+
 /** Posts JSON to the server and yields its answer line by line, each of them JSON, as they arrive. */
 export async function* postForLines(address, question, signal) {
   const answer = await post(address, question, signal);
