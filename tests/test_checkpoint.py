@@ -124,7 +124,7 @@ def test_a_folder_below_a_file_cannot_be_created(tmp_path: Path) -> None:
         (lambda path: path.rename(path.with_name("other")), "no such run directory"),
         (lambda path: (path / "config.toml").write_text("[train\n"), r"config.toml: not valid TOML .*line 1"),
         (lambda path: (path / "config.toml").write_text("[train]\nx = 1\n"), "unknown key 'train.x'"),
-        (lambda path: (path / "config.toml").write_bytes(b"\xff"), "config.toml: cannot be read"),
+        (lambda path: (path / "config.toml").write_bytes(b"\xff"), "config.toml: not UTF-8"),
     ],
 )
 def test_what_is_not_a_run_cannot_be_opened(run: RunDirectory, spoil: Any, words: str) -> None:

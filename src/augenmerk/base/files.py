@@ -194,9 +194,12 @@ def fsync_path(path: Path) -> None:
 
 
 def read_text(path: Path, most: int = MAX_FILE_BYTES) -> str:
-    """Reads a file that Augenmerk wrote; raises AugenmerkError if it cannot be read or is too large."""
+    """Reads a file that Augenmerk wrote; raises AugenmerkError if it cannot be read or is too large.
+
+    Lines end in "\\n", whatever an editor or git has made of that.
+    """
     with explain_read_errors(path):
-        return read_bytes(path, most).decode()
+        return read_bytes(path, most).decode().replace("\r\n", "\n").replace("\r", "\n")
 
 
 def read_bytes(path: Path, most: int = MAX_FILE_BYTES) -> bytes:
