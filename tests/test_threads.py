@@ -258,7 +258,7 @@ def test_the_threads_of_a_study_share_the_cores(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     assert threads_each(1) == 1
     refusal = fails_with_a_sentence("study", "small", "--on", "slurm", "--threads", 2)
-    assert "--cpus-per-job" in refusal
+    assert "--threads cannot be used with --on slurm" in refusal
 
 
 def test_translating_takes_as_many_threads_as_were_asked_for() -> None:

@@ -392,7 +392,7 @@ def test_pictures_of_single_words_are_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     refused = fails_with_a_sentence("faithfulness", run.path, *option)
-    assert f"{option[0]} is about single sentences" in refused
+    assert f"leave out {option[0]}" in refused
     assert list(tmp_path.iterdir()) == []
 
 
