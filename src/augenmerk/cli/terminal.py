@@ -196,7 +196,9 @@ def show_progress(amount: ProgressColumn) -> Iterator[Callable[[str, int, int | 
             bars.update(tasks[description], completed=completed, total=total)
             if clock.is_due():
                 share = f" of {total:,} ({completed / total:.0%})" if total else ""
-                err().print(f"{description}: {completed:,}{share}", markup=False)
+                left = bars.tasks[tasks[description]].time_remaining
+                end = f", about {format_seconds(left)} left" if left else ""
+                err().print(f"{description}: {completed:,}{share}{end}", markup=False)
 
         yield update
 
@@ -212,9 +214,16 @@ def count_items(
 
 @contextmanager
 def show_status(text: str) -> Iterator[Callable[[str], None]]:
-    """Shows the current work on a terminal. Yields a function that changes the text."""
+    """Shows the current work; in a log file, as a line now and then. Yields a function that changes the text."""
+    clock = LineClock()
     with err().status(escape(text)) as status:
-        yield lambda changed: status.update(escape(changed))
+
+        def change(changed: str) -> None:
+            status.update(escape(changed))
+            if clock.is_due():
+                err().print(changed, markup=False)
+
+        yield change
 
 
 def format_seconds(seconds: float) -> str:
