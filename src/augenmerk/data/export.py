@@ -2,8 +2,8 @@
 
 All files are first written completely under temporary names beside their final ones. Then they are renamed,
 one after another, under a lock. So a file is never half written, exports into one folder do not mix, and a
-killed export can be repeated: files that already have the right content are no obstacle. A process that is
-killed between two renames leaves new files beside old or missing ones, until the export is repeated.
+killed export can be repeated: files that already have the right content are no obstacle. Old files are removed
+before the first renaming: a process that is killed there leaves files missing, but never mixes two exports.
 """
 
 import filecmp
@@ -16,7 +16,14 @@ from pathlib import Path
 from typing import Literal
 
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.base.files import error_reason, hold_lock, remove, remove_stale_temp_files, replacing
+from augenmerk.base.files import (
+    error_reason,
+    fsync_path,
+    hold_lock,
+    remove,
+    remove_stale_temp_files,
+    replacing,
+)
 from augenmerk.text.pairs import MAX_LINE_BYTES, SentencePair, is_blank
 from augenmerk.text.words import split_words
 
@@ -72,6 +79,10 @@ def export(
                     for path, written in temporary.items():
                         if not overwrite and path.exists() and not filecmp.cmp(path, written, shallow=False):
                             raise AugenmerkError(_ALREADY_THERE.format(path))
+                    # Killed from here on, the folder lacks files, but never mixes those of two exports.
+                    for path in paths:
+                        remove(path)
+                    fsync_path(folder)
                     stack.close()  # gives the files their names
                 finally:
                     remove(folder / _LOCK)
