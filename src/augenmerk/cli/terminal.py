@@ -214,7 +214,7 @@ def count_items(
 
 @contextmanager
 def show_status(text: str) -> Iterator[Callable[[str], None]]:
-    """Shows the current work; in a log file, as a line now and then. Yields a function that changes the text."""
+    """Shows the current work, in a log file as lines. Yields a function that changes the text."""
     clock = LineClock()
     with err().status(escape(text)) as status:
 

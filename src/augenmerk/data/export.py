@@ -2,8 +2,9 @@
 
 All files are first written completely under temporary names beside their final ones. Then they are renamed,
 one after another, under a lock. So a file is never half written, exports into one folder do not mix, and a
-killed export can be repeated: files that already have the right content are no obstacle. Old files are removed
-before the first renaming: a process that is killed there leaves files missing, but never mixes two exports.
+killed export can be repeated: files that already have the right content are no obstacle. Old files are
+removed before the first renaming: a process that is killed there leaves files missing, but never mixes two
+exports.
 """
 
 import filecmp
