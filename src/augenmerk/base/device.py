@@ -28,6 +28,7 @@ CPU = "cpu"
 
 def choose_translating_device(name: str) -> "str | torch.device":
     """Returns the device to translate on, as `choose_device` does, but imports torch only for a GPU."""
+    _check_name(name)
     has_torch = find_spec("torch") is not None
     if name == CPU or (name == "auto" and not (has_torch and _has_nvidia_driver())):
         return CPU
@@ -36,6 +37,11 @@ def choose_translating_device(name: str) -> "str | torch.device":
             "A GPU needs torch, which is not installed here: pip install torch, or use the CPU."
         )
     return choose_device(name)
+
+
+def _check_name(name: str) -> None:
+    if _DEVICE.fullmatch(name) is None:
+        raise AugenmerkError(f"'{name}' is not a device: expected auto, cpu or cuda.")
 
 
 def _has_nvidia_driver() -> bool:
@@ -52,16 +58,18 @@ def choose_device(name: str) -> "torch.device":
 
     A GPU that is named by its number becomes the current device of the process.
     """
+    _check_name(name)
     import torch
 
-    if _DEVICE.fullmatch(name) is None:
-        raise AugenmerkError(f"'{name}' is not a device: expected auto, cpu or cuda.")
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if name == "auto":
         return torch.device("cuda" if count else CPU)
     device = torch.device(name)
     if device.type == "cuda" and (device.index or 0) >= count:
-        raise AugenmerkError(f"There is no '{name}': torch finds {count} GPUs here, counted from cuda:0.")
+        raise AugenmerkError(
+            f"There is no '{name}': torch finds {count} GPUs here, counted from cuda:0; leave out "
+            f"--device, or use cpu."
+        )
     if device.index is not None:
         torch.cuda.set_device(device)  # CUDA graphs and new streams belong to the current device
     return device

@@ -323,6 +323,12 @@ def _try_to_lock(path: Path, stack: ExitStack) -> object:
     """Returns what holds the lock; None if others hold it, or if its file was removed in this moment."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        if path.parent.exists():  # a file, and not a folder that was removed in this moment
+            raise
+        return None
+    file = None
+    try:
         if not HAS_FLOCK:
             from filelock import FileLock
 
@@ -330,16 +336,12 @@ def _try_to_lock(path: Path, stack: ExitStack) -> object:
         file = stack.enter_context(path.open("ab"))
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return file if os.path.samestat(os.fstat(file.fileno()), path.stat()) else None
-    except FileExistsError:
-        if path.parent.exists():  # a file, and not a folder that was removed in this moment
-            raise
     except (BlockingIOError, FileNotFoundError, TimeoutError):
-        pass
+        return None
     except OSError as error:
-        if error.errno not in _NO_LOCKS:
+        if file is None or error.errno not in _NO_LOCKS:
             raise
         return file
-    return None
 
 
 def remove_locked_folder(folder: Path, lock: str) -> None:

@@ -8,8 +8,9 @@ validation split (`choose_attention`), and then used for every split.
 """
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
-from itertools import repeat
+from itertools import islice, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -230,10 +231,12 @@ def find_links(
 
 def read_gold(path: Path, split: str, pairs: Sequence[SentencePair]) -> list[GoldLinks]:
     """Reads a line of links for each pair; raises AugenmerkError if the file does not fit the pairs."""
-    lines = list(read_lines(path))
+    with closing(read_lines(path)) as read:  # it may be a pipe without end
+        lines = list(islice(read, len(pairs) + 1))
     if len(lines) != len(pairs):
+        found = f"more than {len(pairs):,}" if len(lines) > len(pairs) else f"{len(lines):,}"
         raise AugenmerkError(
-            f"{path} has {len(lines):,} lines of links, and '{split}' has {len(pairs):,} sentence pairs; "
+            f"{path} has {found} lines of links, and '{split}' has {len(pairs):,} sentence pairs; "
             f"there must be a line for each."
         )
     gold = []

@@ -228,8 +228,10 @@ class RunDirectory(RunRecords):
     @cached_property
     def familiarity(self) -> Familiarity:
         """Judges which sentences are unlike those that the run learnt from."""
-        with explain_read_errors(self.path / FAMILIARITY):
+        try:
             return Familiarity(self.tokenizers.source, self.read_familiarity())
+        except (LookupError, TypeError, ValueError) as error:
+            raise AugenmerkError(f"{self.path / FAMILIARITY}: damaged ({error!r}); remove it.") from None
 
     def read_code(self) -> bytes | None:
         """Reads the run's copy of a custom mechanism's file; None if the mechanism is a bundled one.
@@ -240,6 +242,8 @@ class RunDirectory(RunRecords):
         if custom is None:
             return None
         path = self.path / Path(custom["path"]).name
+        if not path.is_file():
+            raise AugenmerkError(f"{path} is missing: the run was trained with this code; put it back.")
         code = read_bytes(path)
         if self._code.get(path.name, digest_of(code)) != digest_of(code):
             raise AugenmerkError(

@@ -174,6 +174,12 @@ def _set_aside_other_data(study: Study, finished: Mapping[str, list[MeasuredRun]
     return problems
 
 
+def _find_validation_sum(run: MeasuredRun) -> str:
+    """Returns the checksum of the validation pairs that a run has read; raises KeyError without one."""
+    sums = {each["split"]: str(each["sha256"]) for each in run.probes["data"]}
+    return sums[run.run.config.data.validation]
+
+
 def _find_incomparable(runs: Sequence[MeasuredRun]) -> tuple[tuple[str, ...], list[str]]:
     """Returns the measures whose units differ between runs, and remarks that say why."""
     vocabularies = {run.vocabulary for run in runs}
@@ -188,11 +194,7 @@ def _find_incomparable(runs: Sequence[MeasuredRun]) -> tuple[tuple[str, ...], li
             remarks.append(f"{remark}, nor those per word, because words are unknown or in lower case.")
         else:
             remarks.append(f"{remark}, those per word can.")
-    validation = [(run.run.config.data.validation, run.probes["data"]) for run in runs]
-    if (
-        len({str(each["sha256"]) for split, sums in validation for each in sums if each["split"] == split})
-        > 1
-    ):
+    if len({_find_validation_sum(run) for run in runs}) > 1:
         measures += ["validation_loss", "validation_perplexity"]
         remarks.append("Validation data differ: measures of it cannot be compared.")
     return tuple(dict.fromkeys(measures)), remarks

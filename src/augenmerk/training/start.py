@@ -322,7 +322,7 @@ def change_epochs(run: RunDirectory, epochs: int) -> tuple[RunDirectory, str]:
     problem = ""
     if epochs <= progress.epoch:
         problem = (
-            f"has been trained for {progress.epoch} epochs already; --epochs is their total: ask for more"
+            f"has been trained for {progress.epoch} epochs already, and --epochs is their total: give more"
         )
     elif run.finished and saved is None:
         problem = "has no state.safetensors to continue from"
@@ -330,7 +330,7 @@ def change_epochs(run: RunDirectory, epochs: int) -> tuple[RunDirectory, str]:
         problem = f"ended because {settings.patience} epochs brought no improvement (train.patience)"
     if problem:
         command = f"augenmerk train --from {run.path}"
-        raise AugenmerkError(f"{run.path} {problem}, or begin a new run with its weights: {command}.")
+        raise AugenmerkError(f"{run.path} {problem}; to begin a new run with its weights: {command}.")
     changed = RunDirectory(run.path)
     tree = run.config.model_dump(exclude_none=True)
     tree["train"]["epochs"] = epochs

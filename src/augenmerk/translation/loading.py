@@ -89,6 +89,7 @@ class LoadedModels:
                 torch.backends.cudnn.allow_tf32 = False
         self.pool = ThreadPool(threads or count_threads(), torch=self.uses_torch)
         self.batch_threads = batch_threads
+        self._rounding = threading.Lock()
 
     @classmethod
     def from_runs(
@@ -152,7 +153,8 @@ class LoadedModels:
         """Returns the models in a precision; in int8, they are made when they are first asked for."""
         if precision == "fp32":
             return self.models
-        return self._rounded_models
+        with self._rounding:  # threads that ask at once wait for one rounding
+            return self._rounded_models
 
     @cached_property
     def _rounded_models(self) -> tuple[InferenceModel, ...]:
@@ -229,7 +231,7 @@ class LoadedModels:
 
 
 class _Products:
-    """How many threads are inside `one_thread_per_product`, and how many each library had before."""
+    """How many threads are inside `one_thread_per_product`, and how many each shared library had before."""
 
     lock = threading.Lock()
     inside = 0
@@ -237,8 +239,15 @@ class _Products:
 
 
 @cache
-def _find_libraries() -> list[Any]:
-    return [each for each in ThreadpoolController().lib_controllers if each.user_api == "blas"]
+def _find_libraries() -> tuple[list[Any], list[Any]]:
+    """Returns libraries whose number of threads is the process's, and those where it is each thread's own."""
+    found = [each for each in ThreadpoolController().lib_controllers if each.user_api == "blas"]
+    own = [
+        each
+        for each in found
+        if each.internal_api == "mkl" or getattr(each, "threading_layer", "") == "openmp"
+    ]
+    return [each for each in found if each not in own], own
 
 
 def _set_threads(library: Any, threads: int) -> None:
@@ -254,9 +263,12 @@ def one_thread_per_product() -> Iterator[None]:
     """Enters a context in which a matrix product of numpy is computed by one thread alone.
 
     Several threads may be inside at once. OpenBLAS, which numpy comes with, has one number of threads for the
-    whole process: it is 1 for all threads while one of them is inside.
+    whole process: it is 1 for all threads while one of them is inside. With MKL each thread has its own.
     """
-    libraries = _find_libraries()
+    libraries, own = _find_libraries()
+    numbers = [library.num_threads for library in own]
+    for library in own:
+        library.set_num_threads(1)
     with _Products.lock:
         if not _Products.inside:
             _Products.before = tuple(library.num_threads for library in libraries)
@@ -267,6 +279,8 @@ def one_thread_per_product() -> Iterator[None]:
     try:
         yield
     finally:
+        for library, threads in zip(own, numbers, strict=True):
+            library.set_num_threads(threads)
         with _Products.lock:
             _Products.inside -= 1
             if not _Products.inside:  # the last one puts back what the first one found

@@ -34,7 +34,8 @@ def complete(loaded: LoadedModels, text: str, prefix: Sequence[int], **changes: 
     [limit] = length_limits(settings, [min(len(ids), loaded.max_source_length) + 1])
     if len(prefix) >= limit:
         raise AugenmerkError(
-            f"A translation has at most {limit - 1} tokens here, its beginning {len(prefix)}."
+            f"The beginning has {len(prefix)} tokens, but a translation of this sentence has at most "
+            f"{limit - 1}: shorten it."
         )
     [[best, *_]] = decode(loaded, [ids], settings, prefix=prefix)
     [reason] = loaded.familiarity.judge([ids])
