@@ -63,7 +63,7 @@ def test_a_run_on_relative_data_is_resumed_and_evaluated_from_another_folder(hom
     assert lost.code == 2
     assert f"{home / 'pairs'}: there is no such file or folder; " in lost.err
     assert lost.err.replace("\n", " ").endswith(
-        "if the data of a run was moved, say where it is now: --data PLACE. "
+        "if the data of a run was moved, say where it is now: --data PATH. "
     )
 
 

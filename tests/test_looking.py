@@ -87,7 +87,7 @@ def test_data_that_was_moved_is_found_with_a_flag(there: Path, back: Path, tmp_p
     assert (accepted.code, accepted.out) == (0, ""), accepted.err
     lost = fails_with_a_sentence("evaluate", run)
     assert f"{old}: there is no such file or folder" in lost
-    assert "--data PLACE" in lost
+    assert "--data PATH" in lost
     [expected] = run_json("evaluate", there, "--beam", 1)
     [found] = run_json("evaluate", run, "--beam", 1, "--data", pairs)
     for row in (expected, found):
@@ -96,12 +96,12 @@ def test_data_that_was_moved_is_found_with_a_flag(there: Path, back: Path, tmp_p
     assert config.read_text(encoding="utf-8") == moved
     [row] = run_json("evaluate", there, "--beam", 1, "--baseline", run, "--data", pairs)
     assert row["baseline"]["bleu"]["difference"] == 0
-    assert "--data PLACE" in fails_with_a_sentence("evaluate", there, "--baseline", run)
+    assert "--data PATH" in fails_with_a_sentence("evaluate", there, "--baseline", run)
     both = ("--beam", 1, "--data", pairs, "--alignment", "--reverse-run", back)
     assert run_json("evaluate", run, *both)[0]["alignment"]["recall"] > 0
     wrong = fails_with_a_sentence("evaluate", run, "--data", tmp_path / "nowhere")
     assert f"{tmp_path / 'nowhere'}: there is no such file or folder" in wrong
-    assert "--data PLACE" not in wrong
+    assert "--data PATH" not in wrong
 
 
 # evaluate --alignment

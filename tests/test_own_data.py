@@ -309,7 +309,7 @@ class TestMovedPairs:
             in kept
         )
         own.rename(tmp_path / "moved.tsv")
-        assert "say where it is now: --data PLACE." in fails_with_a_sentence(*resume)
+        assert "say where it is now: --data PATH." in fails_with_a_sentence(*resume)
         lines = (tmp_path / "moved.tsv").read_text(encoding="utf-8").splitlines()
         (tmp_path / "other.tsv").write_text("\n".join(reversed(lines)) + "\n", encoding="utf-8")
         settings = (run.path / "config.toml").read_bytes()

@@ -100,7 +100,7 @@ def check_own(path: str) -> None:
 
 
 EDIT_CONFIG = "set data.bitext in the run's config.toml to its new path and accept that with --accept-changes"
-GIVE_DATA = "say where it is now: --data PLACE"
+GIVE_DATA = "say where it is now: --data PATH"
 """The remedy if the data of a run was moved: for all commands, and for those that have --data."""
 
 
