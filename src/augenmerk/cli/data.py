@@ -55,7 +55,7 @@ DOWNLOADED = ", ".join(name for name, dataset in DATASETS.items() if dataset.dow
 MAX_SHOWN = 8
 """The most lines of a kind that are printed; --json has all."""
 
-Name = Annotated[str, Argument(help=f"{', '.join(DATASETS)}, or the folder or file of your own pairs.")]
+Name = Annotated[str, Argument(help=f"{', '.join(DATASETS)}, or the folder or file with your pairs.")]
 PAIRS_HELP = f"{datasets_with('pairs')}: how many training pairs."
 Pairs = Annotated[int | None, Option(help=PAIRS_HELP, min=1, max=MAX_INDEX)]
 SEED_HELP = f"{datasets_with('seed')}: the seed of its sentences."
@@ -308,7 +308,7 @@ def export(
         print_written(path)
 
 
-SOURCES_HELP = f"{', '.join(DATASETS)}, or folders and files of your own pairs; all become one corpus."
+SOURCES_HELP = f"{', '.join(DATASETS)}, or folders and files with your pairs; all become one corpus."
 Sources = Annotated[list[str], Argument(metavar="SOURCE", help=SOURCES_HELP)]
 Preset = Annotated[str | None, Option(help="Preset or TOML file with the vocabulary's settings (text.*).")]
 SET_HELP = "A setting of text or data, e.g. text.vocabulary_size=16000; repeatable."

@@ -308,7 +308,7 @@ def reference_path(run: RunDirectory, split: str, data: str | None = None) -> Pa
 
 
 def _data_suffix(data: str | None) -> str:
-    """Returns the part of a file name that stands for other data than the run's own."""
+    """Returns the part of a file name that names other data than the run's own."""
     return "" if data is None else f"data-{_digest(os.fsencode(data))}"
 
 

@@ -238,7 +238,7 @@ export class AdditiveAttention extends Attention {
 }
 
 /**
- * Several scaled dot products side by side, each with keys, queries and values of its own:
+ * Several scaled dot products side by side, each with its own keys, queries and values:
  * q^n = W_q^n g_i,  k_t^n = W_k^n h_t,  v_t^n = W_v^n h_t,  a_i = W_a [a_i^1, ..., a_i^N]
  */
 export class MultiHeadAttention extends Attention {

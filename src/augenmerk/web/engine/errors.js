@@ -1,4 +1,4 @@
-/** Errors that a person sees. */
+/** Errors that users see. */
 
 /**
  * Says by a code what cannot be done, and with which values. The page has a sentence for each code in each of

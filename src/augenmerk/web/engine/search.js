@@ -53,7 +53,7 @@ export function* search(
   if (!(lengthPenalty >= 0)) {
     throw new EngineError("badLengthPenalty", { length_penalty: lengthPenalty });
   }
-  const limit = Math.max(maxLength, prefix.length + 1); // whoever gives a prefix wants to see what follows
+  const limit = Math.max(maxLength, prefix.length + 1); // a caller that gives a prefix wants to see what follows
   const greedy = beam === 1 && onStep === null;
   const norms = Array.from({ length: limit + 1 }, (_, length) => Math.fround(length ** lengthPenalty));
   const history = [];
@@ -102,7 +102,7 @@ export function* search(
     yield;
     tokens = live.map(({ token }) => token);
     totals = live.map(({ total }) => total);
-    states = live.map(({ parent }) => newStates[parent]); // each goes on with its parent's state
+    states = live.map(({ parent }) => newStates[parent]); // each continues from its parent's state
     const bound = Math.fround(Math.max(...totals) / norms[limit]);
     if (!(bound > (best.length === nBest ? best[nBest - 1].score : -Infinity))) {
       break;

@@ -83,7 +83,7 @@ function isFinalSigma(points, place, characters) {
  *
  * A browser may know newer characters than Python, and compose or reorder them. To Python they are
  * unassigned: nothing composes with them or moves past them, so that the text between two of them is
- * normalised by itself. The normal form of all others stays the same in every later version, as Unicode
+ * normalised separately. The normal form of all others stays the same in every later version, as Unicode
  * promises. (A browser older than Python's Unicode, 14.0 of 2021 for Python 3.11, may miss its newest ones.)
  */
 function composeAccents(points, characters) {
@@ -109,7 +109,7 @@ export class Tokenizer {
     this.lowercase = tables.lowercase;
     this.size = tables.tokens.length;
     if (this.isBpe) {
-      /** The bytes that each id stands for. */
+      /** The bytes of each id. */
       this.bytes = tables.tokens.map((token) => Uint8Array.from(token, (byte) => byte.charCodeAt(0)));
       this.idOfByte = new Map();
       this.bytes.forEach((bytes, id) => {
@@ -327,7 +327,7 @@ function decodeOne(bytes, place) {
   return isValid ? point : null;
 }
 
-/** Returns how many bytes a code point takes: one where it stands for a byte that is not UTF-8. */
+/** Returns how many bytes a code point takes: one if it represents a byte that is not UTF-8. */
 function lengthInUtf8(point) {
   if (point < 0x80 || isSurrogate(point)) {
     return 1;

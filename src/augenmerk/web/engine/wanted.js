@@ -127,7 +127,7 @@ function findLead(M) {
   let lambda = maximumOf(dotRows(M, q)) + 1;
   const start = mixRows(alpha, M);
   const least = minimumOf(start);
-  let w = start.map((each) => each - least + 1); // v is nowhere needed by itself
+  let w = start.map((each) => each - least + 1); // v alone is not needed
   let s = dotRows(M, q).map((each) => lambda - each);
   let best = alpha;
   let low = -Infinity;
@@ -173,7 +173,7 @@ function findLead(M) {
 }
 
 /**
- * Returns M without the words that one other word beats wherever the attention rests, and so under every
+ * Returns M without the words that one other word beats under any attention, and so under every
  * attention. Only the likeliest word for each position is tried as the other.
  */
 function dropDominated(M) {

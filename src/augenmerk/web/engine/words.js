@@ -112,7 +112,7 @@ export class Characters {
     return this.isSpace(point) || point === ZERO_WIDTH_SPACE;
   }
 
-  /** Whether the character is a word by itself: Python's `[^\w\s\u200b]`. */
+  /** Whether the character alone is a word: Python's `[^\w\s\u200b]`. */
   isSymbol(point) {
     return point !== undefined && !this.isWord(point) && !this.isSeparator(point);
   }
@@ -245,7 +245,7 @@ const CLOSES = new Map([
 ]);
 
 /**
- * Returns the text of the words, with spaces where a person would write them.
+ * Returns the text of the words, with spaces as in ordinary writing.
  *
  * `splitWords` gives the words back: two words are never joined in a way that it would not undo.
  */

@@ -108,7 +108,7 @@ function serveTranslator(scope) {
   scope.onmessage = (event) => answer(event.data);
 }
 
-// The page has this code, too, where all modules are one script.
+// The page also has this code where all modules are one script.
 if ("WorkerGlobalScope" in self) {
   serveTranslator(self);
 }

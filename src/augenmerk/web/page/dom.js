@@ -1,5 +1,5 @@
 /**
- * Makes elements. Whatever a model, a run or a person supplies goes through here as a text node or as an
+ * Makes elements. Everything that a model, a run or a user supplies goes through here as a text node or as an
  * attribute, so that none of it can become markup.
  */
 

@@ -34,7 +34,7 @@ function swapWeights(weights, a, b) {
   return weights.map((weight, i) => (i === a ? weights[b] : i === b ? weights[a] : weight));
 }
 
-/** The controls for the weights of one place. It is made anew for another place, and kept while one drags. */
+/** The controls for the weights of one place. It is made again for another position, and kept while one drags. */
 export class Editor {
   /**
    * `tokens` are the source tokens as shown, and `isMultiHead` says whether all heads will get the weights.

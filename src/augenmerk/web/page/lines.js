@@ -11,7 +11,7 @@ function columnWidth(words, letter) {
   return Math.min(220, Math.max(40, ...words.map((word) => [...word].length * letter + 12)));
 }
 
-/** Returns the colour, width and opacity of the line that stands for a weight, as `figures.py` draws it. */
+/** Returns the colour, width and opacity of the line of a weight, as `figures.py` draws it. */
 function lineLook(weight, accent) {
   return {
     stroke: accent,

@@ -1,6 +1,6 @@
 /**
  * The page: holds the state, asks the models, and has everything drawn that depends on either. It is started
- * by `start.js` in a page that stands by itself, and by `workbench/translate.js` with a server behind it.
+ * by `start.js` in an exported page, and by `workbench/translate.js` with a server behind it.
  */
 
 import { drawAnswer } from "./answer.js";
@@ -33,8 +33,8 @@ const app = {
   writeAddress,
 };
 
-let typing = 0; // the timer that runs while a person types
-let dragging = 0; // the timer that runs while a person drags a slider
+let typing = 0; // the timer that runs while the user types
+let dragging = 0; // the timer that runs while the user drags a slider
 
 // -- state -------------------------------------------------------------------------------------------------
 

@@ -1,11 +1,11 @@
 /**
- * A model in a worker of its own, so that the page never freezes. In a single file the worker's script, the
+ * A model in its own worker, so that the page never freezes. In a single file the worker's script, the
  * settings and the weights stand in the page; in a folder they are fetched.
  */
 
 import { find } from "./dom.js";
 
-/** Returns the bytes that a text in base64 stands for. */
+/** Returns the bytes of a text in base64. */
 function decodeBase64(text) {
   if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text).buffer;
   const characters = atob(text.trim());

@@ -21,7 +21,7 @@ export function makeBars(tokens, isBpe, t, onChoose, spoken = -1) {
     const content = [make("span", { class: "token" }, isolate(text)), bar, percent];
     const classes = token.id === spoken ? "candidate said" : "candidate";
     const row =
-      onChoose && token.id !== EOS_ID // nothing goes on after the end
+      onChoose && token.id !== EOS_ID // nothing continues after the end
         ? make(
             "button",
             {

@@ -1,4 +1,4 @@
-/** What stands beside and below the answers: the chosen place, the editor of its attention, and the beam. */
+/** What is beside and below the answers: the chosen place, the editor of its attention, and the beam. */
 
 import { placeIn } from "./answer.js";
 import { find, isolate, make, replaceInside, rootFontSize } from "./dom.js";

@@ -51,7 +51,7 @@ export function showPercent(probability, language) {
   return `${showNumber(percent, language, decimals)} %`;
 }
 
-/** Returns a weight as it stands in a cell: `.83`, `1` if it rounds to one, nothing if it is small. */
+/** Returns a weight as a cell shows it: `.83`, `1` if it rounds to one, nothing if it is small. */
 export function showWeight(weight, language) {
   if (weight < MIN_SHOWN_WEIGHT) return "";
   return weight >= 0.995 ? "1" : showNumber(weight, language).replace(/^0/, "");

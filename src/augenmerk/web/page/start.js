@@ -1,4 +1,4 @@
-/** Starts a page that stands by itself: its models answer in the browser. */
+/** Starts an exported page: its models answer in the browser. */
 
 import { find } from "./dom.js";
 import { startPage } from "./main.js";

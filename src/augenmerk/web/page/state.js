@@ -1,5 +1,5 @@
 /**
- * All that a person has chosen stands in the fragment of the address, so that a link shows what they see.
+ * Everything that the user has chosen is in the fragment of the address, so that a link shows what they see.
  * What a fragment says is not trusted: anything that cannot be is left out.
  */
 
@@ -32,7 +32,7 @@ export function makeState(beam) {
   };
 }
 
-/** Returns changes to a state by which the model does again what it does by itself. */
+/** Returns changes to a state by which the model does again what it does alone. */
 export function forgetChoices() {
   return { begin: [], changed: [], changedModel: 0, at: -1, tried: null, step: -1 };
 }
@@ -134,7 +134,7 @@ export function writeState(state, untouched) {
       written.set(name, String(value));
     }
   }
-  // These may stand in a fragment as they are, and make it shorter.
+  // These are allowed in a fragment, and make it shorter.
   return `#${written}`
     .replaceAll("%2C", ",")
     .replaceAll("%3A", ":")

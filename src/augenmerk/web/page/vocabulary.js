@@ -13,7 +13,7 @@ export function findToken(settings, text) {
   if (text === END || text === END_SIGN) return EOS_ID;
   const tables = settings.tokenizers.target ?? settings.tokenizers.source;
   const wanted = tables.lowercase ? text.toLowerCase() : text;
-  // The first four entries are no words: padding, the ends, and what stands for unknown words.
+  // The first four entries are no words: padding, the ends, and the unknown word.
   const place = (entry) => tables.tokens.indexOf(entry, EOS_ID + 2);
   if (tables.unit === "word") return place(wanted.normalize("NFC"));
   const continues = /^·./u.test(wanted);

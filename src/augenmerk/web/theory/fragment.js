@@ -1,5 +1,5 @@
 /**
- * What a person has set stands in the fragment of the address, so that a link shows what they see. A fragment
+ * Everything that the user has set is in the fragment of the address, so that a link shows what they see. A fragment
  * is not trusted: what cannot be is left out. A specification says for each name what it may be:
  *
  *     {kind: "number", least, most, otherwise}       {kind: "point", otherwise}
@@ -58,6 +58,6 @@ export function writeFragment(state, specification) {
     const text = writeOne(state[name], one);
     if (text !== writeOne(one.otherwise, one)) written.set(name, text);
   }
-  // Commas and semicolons may stand in a fragment as they are, and links stay readable.
+  // Commas and semicolons are allowed in a fragment, and links stay readable.
   return `#${written.toString().replaceAll("%2C", ",").replaceAll("%3B", ";")}`;
 }

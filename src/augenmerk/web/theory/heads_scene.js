@@ -517,7 +517,7 @@ export class HeadsScene {
       : queries;
   }
 
-  /** Stops what would go on after the picture is gone. */
+  /** Stops what would continue after the picture is gone. */
   leave() {
     for (const way of this.ways) clearTimeout(way.timer);
   }

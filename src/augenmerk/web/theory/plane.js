@@ -78,7 +78,7 @@ export class Plane {
   // -- points that are moved -------------------------------------------------------------------------------
 
   /**
-   * Adds a point that can be moved. `get` returns where it is, `move` is told where it was moved to, `done`
+   * Adds a point that can be moved. `get` returns where it is, `move` is called with where it was moved to, `done`
    * that it was let go. It jumps to `magnets`, points that are worth hitting exactly.
    */
   addHandle({ name, label, kind, get, move, done, magnets = () => [], say, colour = null }) {

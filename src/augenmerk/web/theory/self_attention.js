@@ -4,7 +4,7 @@
  *
  *     x_1 = u_d + u_b,  x_2 = u_a,  x_3 = u_c + u_b        u orthogonal, each of length B
  *
- * Inputs and matrices are coefficients over the parts: a matrix M stands for sum_rs M_rs u_r u_s^T / B^2, so
+ * Inputs and matrices are coefficients over the parts: a matrix M means sum_rs M_rs u_r u_s^T / B^2, so
  * that it maps u_s to M_rs u_r. Products of coefficients are then products of vectors divided by B^2.
  */
 

@@ -113,7 +113,7 @@ export class TheoryView {
 
   settle() {
     this.writeAddress();
-    if (!("drawn" in this.root.dataset)) return; // what is there to see is said when it is drawn
+    if (!("drawn" in this.root.dataset)) return; // the picture is described when it is drawn
     const text = this.scene.describe();
     if (text === this.scene.said.written) return;
     this.scene.said.written = text;
@@ -155,7 +155,7 @@ export class TheoryView {
     this.rebuild();
   }
 
-  /** Makes everything anew, as when the number of keys has changed. */
+  /** Makes everything again, as when the number of keys has changed. */
   rebuild() {
     this.gliding = null;
     const focused = findFocused()?.dataset?.control;
@@ -189,7 +189,7 @@ export class TheoryView {
     this.series = this.data.colours[isDark ? "dark" : "light"];
     this.series.forEach((colour, i) => this.root.style.setProperty(`--s${i}`, colour));
     this.fieldOpacity = isDark ? 0.26 : 0.2;
-    // Read once, for asking in every frame would have the browser compute all styles anew.
+    // Read once, for asking in every frame would have the browser compute all styles again.
     this.ink = getComputedStyle(this.root).getPropertyValue("--ink").trim();
   }
 

@@ -17,7 +17,7 @@ function makeWordGrid(sourceWords, targetWords, weights) {
 
 /**
  * Returns a tile with a map: {element, light}. `about` is {heading, translation, source_words, target_words,
- * attention}; `onPoint(tile, row, column)` is told what is pointed at.
+ * attention}; `onPoint(tile, row, column)` is called with what is pointed at.
  */
 export function makeTile(about, language, room, onPoint) {
   const t = makeTexts(language); // what the exported page says about a map

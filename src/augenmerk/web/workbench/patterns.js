@@ -293,7 +293,7 @@ async function begin() {
   drawChoices();
   await chooseRun();
   document.documentElement.dataset.ready = "";
-  if (linked && splits) measure(); // a link shows what a person saw
+  if (linked && splits) measure(); // a link shows the same
 }
 
 begin();

@@ -44,7 +44,7 @@ function showAge(seconds, now, t) {
 
 /**
  * Returns the table of all runs. `on.pick(name, isPicked)`, `on.act(what, question)` and `on.ask(name, epochs)`,
- * which opens and closes the question how many epochs a run shall have, are told what a person does; without
+ * which opens and closes the question how many epochs a run shall have, are called when the user acts; without
  * `isLocal` nobody may train.
  */
 export function makeList(view, isLocal, on, t) {

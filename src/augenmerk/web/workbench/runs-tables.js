@@ -39,7 +39,7 @@ export function makeScores(view, picked, known, t) {
 /** Returns the settings of the picked runs, those that differ first. */
 export function makeSettings(view, picked, described, t) {
   const details = picked.map((name) => view.details.get(name)).filter(Boolean);
-  // A run by itself is compared with its preset.
+  // A single run is compared with its preset.
   const beside = details.map(({ preset, preset_settings }) => ({ name: preset, settings: preset_settings }));
   const runs = details.length === 1 ? [...details, ...beside] : details;
   const names = [...new Set(runs.flatMap((run) => Object.keys(run.settings)))];

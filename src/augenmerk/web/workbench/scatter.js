@@ -55,7 +55,7 @@ function jitter(index, salt) {
 }
 
 /**
- * The plot. `on.open(index)`, `on.point(index or -1)` and `on.select(box or null)` are told what a person does;
+ * The plot. `on.open(index)`, `on.point(index or -1)` and `on.select(box or null)` are called when the user acts;
  * a box is {x0, x1, y0, y1} in values. Points are {index, sign, colour, x, y, shown}.
  */
 export class Scatter {

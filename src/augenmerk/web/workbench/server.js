@@ -1,6 +1,6 @@
 /**
  * Asks the server. What it refuses becomes an error whose message is the server's own sentence. While it does not
- * answer at all, a banner says so, and questions are asked again until it does. What changes something is asked
+ * answer at all, a banner says so, and questions are asked again until it does. Requests that change something are sent
  * once (`once`), because the server may have done it and only its answer was lost.
  */
 

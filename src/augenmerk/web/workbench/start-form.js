@@ -93,7 +93,7 @@ export class StartForm {
     this.checkSoon();
   }
 
-  /** Writes a setting that was chosen, with what it may be, for the person to finish. */
+  /** Writes a setting that was chosen, with what it may be, which the user finishes. */
   addSetting() {
     const setting = this.given.settings.find(({ name }) => name === this.add.value);
     this.add.value = "";

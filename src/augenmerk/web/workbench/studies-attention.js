@@ -1,4 +1,4 @@
-/** The same sentence through all variants of a study: one of its own, or one that a person types. */
+/** The same sentence through all variants of a study: one of the study, or one that the user types. */
 
 import { find, isolate, make, replaceInside, rootFontSize } from "../page/dom.js";
 import { makeScale } from "../page/heatmap.js";

@@ -8,7 +8,7 @@ import { makeCard } from "./studies-parts.js";
 
 const CURVES = ["validation_loss", "validation_bleu", "train_loss"];
 
-/** Returns buttons that hide and emphasise variants; `show(lit)` is told of each change of `hidden`. */
+/** Returns buttons that hide and emphasise variants; `show(lit)` is called for each change of `hidden`. */
 export function makeLegend(study, hidden, show, t) {
   if (study.variants.length < 2) return "";
   return make(

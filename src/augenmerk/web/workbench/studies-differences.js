@@ -4,7 +4,7 @@ import { make, replaceInside } from "../page/dom.js";
 import { makeForest } from "./forest.js";
 import { makeCard, makeSelect } from "./studies-parts.js";
 
-/** Returns the card; `state` says what is chosen, and `change` is told of another choice. */
+/** Returns the card; `state` says what is chosen, and `change` is called with another choice. */
 export function makeDifferences(study, state, change, t) {
   if (study.variants.length < 2) return null;
   const measures = [...new Set(study.comparisons.map((each) => each.measure))];

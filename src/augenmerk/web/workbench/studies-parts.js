@@ -7,7 +7,7 @@ export function makeCard(id, title, ...children) {
   return make("section", { class: "card", id }, make("h2", {}, title), ...children);
 }
 
-/** Returns a choice with its label; `onChoose` is told the value that a person chooses. */
+/** Returns a choice with its label; `onChoose` is called with the chosen value. */
 export function makeSelect(label, values, name, chosen, onChoose) {
   const select = make("select", { onchange: () => onChoose(select.value), "data-key": label });
   fillSelect(select, values, name, chosen);

@@ -71,7 +71,7 @@ export const STUDIES_TEXTS = {
     waiting: "translating …",
     progress: "{done} of {total}",
     more: "Show {count} more",
-    pointHint: "Point at a word to highlight it wherever the source is the same.",
+    pointHint: "Point at a word to highlight it where the source is the same.",
     unfamiliar: "This sentence is unlike the text that the models were trained on.",
     truncated: "The sentence is too long for the model: only its beginning was translated.",
     learning: "Learning",

@@ -184,7 +184,7 @@ function drawStudy() {
   for (const chart of charts) chart.observer.disconnect();
   charts = parts.flatMap((part) => part.charts ?? []);
   const nodes = parts.map((part) => part.element ?? part);
-  // The attention stays where it is in the page, for a person may be typing into it.
+  // The attention stays where it is in the page, because the user may be typing into it.
   if (kept) {
     for (const node of [...find("study").children]) if (node !== kept) node.remove();
     const place = nodes.indexOf(kept);
@@ -205,7 +205,7 @@ function drawCurves() {
   const place = find("curves");
   if (!place) return;
   const old = charts.filter((chart) => place.contains(chart.element));
-  // A chart that is being read is drawn anew only when its numbers have changed.
+  // A chart that is being read is drawn again only when its numbers have changed.
   const wanted = JSON.stringify([view.study.variants.map((variant) => variant.curves), curves, t.language]);
   if (drawnCurves === wanted && old.length) return;
   for (const chart of old) chart.observer.disconnect();

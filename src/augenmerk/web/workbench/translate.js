@@ -24,7 +24,7 @@ const TEXTS = {
     title: "Translate",
     models: "Models",
     modelsHint:
-      "Choose one run or several; those chosen in one column translate together, as an ensemble. The second column stands beside the first.",
+      "Choose one run or several; those chosen in one column translate together, as an ensemble. The second column is shown beside the first.",
     run: "run",
     left: "first",
     right: "beside it",
@@ -52,7 +52,7 @@ const TEXTS = {
     ensembleChange:
       "Attention can be changed for one model, in the browser; here {count} translate together. Choose a single run.",
     ownMechanism:
-      "The attention of this run is a mechanism of your own, written in Python, and a browser cannot compute it.",
+      "The attention of this run is your own mechanism, written in Python, and a browser cannot compute it.",
     privacy: "What you type is translated by this server, which keeps none of it.",
     changedInBrowser:
       "Changed attention is computed in the browser with weights rounded to half precision; numbers may differ in the last digits.",
