@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -222,6 +223,17 @@ class TestWholeOrNotAtAll:
         else:
             pytest.fail("the export never ended")
         assert interrupted, "a process was killed between two files"
+
+    def test_two_threads_that_export_into_one_folder_do_not_mix(self, tmp_path: Path) -> None:
+        def write(number: int) -> None:
+            pairs = [SentencePair(f"{number} {line}", f"{number} {line}") for line in range(3000)]
+            export({"test": pairs}, tmp_path, "de", "en", format="text", overwrite=True)
+
+        with ThreadPoolExecutor(2) as threads:
+            assert list(threads.map(write, range(2))) == [None, None]
+        back = list(load(tmp_path)["test"])
+        assert len(back) == 3000
+        assert len({text.split()[0] for pair in back for text in (pair.source, pair.target)}) == 1
 
     @pytest.mark.parametrize("overwrite", [True, False])
     def test_exports_into_one_folder_at_once(self, tmp_path: Path, overwrite: bool) -> None:

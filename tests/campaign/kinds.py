@@ -22,7 +22,7 @@ LONG = ("demo", "train", "study", "bench")
 """Commands that may take minutes: they are interrupted, and must stop."""
 VERDICTS = (("study",), ("theory", "check"), ("theory", "grade"), ("data", "check"))
 """Commands that say with exit code 1 that what they looked at is wrong."""
-USAGE = re.compile(r"[╭+][─-] Error|^ ?Usage:", re.M)
+USAGE = re.compile(r"^ ?Usage:|^Error: .+\.$", re.M)
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Precision = Literal["auto", "fp32", "bf16"]
 
 
-_DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?")
+_DEVICE = re.compile(r"auto|cpu|cuda(:(0|[1-9]\d?))?")
 
 
 CPU = "cpu"

@@ -17,6 +17,7 @@ from typer import Argument, Option
 
 from augenmerk.base.entries import DATASETS, datasets_with
 from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.settings import format_value
 from augenmerk.cli.inputs import describe_skipped
 from augenmerk.cli.options import (
     GROUP,
@@ -366,7 +367,7 @@ def prepare(
         if setting.partition(".")[0].strip() not in ("text", "data"):
             raise AugenmerkError(f"--set {setting}: only settings of [text] and [data] are used here.")
     named = {
-        "data.bitext": sources[0],
+        "data.bitext": format_value(sources[0]),
         "data.source_language": source_language,
         "data.target_language": target_language,
         "data.bilderbuch.pairs": pairs,

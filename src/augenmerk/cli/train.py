@@ -15,6 +15,7 @@ from typer import Argument, Option
 from augenmerk.base.config import PRESETS
 from augenmerk.base.entries import ARCHITECTURES, MECHANISMS
 from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.settings import format_value
 from augenmerk.cli import options
 from augenmerk.cli.terminal import BAR_WIDTH, LineClock, err, make_bars, out, print_json
 
@@ -98,7 +99,7 @@ class TrainOptions(options.Group):
     def list_overrides(self, mechanism: str | None) -> list[str]:
         """Returns the settings that the options change, as KEY=VALUE."""
         named = {
-            "data.bitext": None if self.resume else self.data,
+            "data.bitext": None if self.resume or self.data is None else format_value(self.data),
             "data.source_language": self.source_language,
             "data.target_language": self.target_language,
             "data.skip_bad": "true" if self.skip_bad else None,

@@ -10,6 +10,7 @@ exports.
 import filecmp
 import json
 import os
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -23,7 +24,7 @@ from augenmerk.base.files import (
     hold_lock,
     remove,
     remove_stale_temp_files,
-    replacing,
+    temp_path,
 )
 from augenmerk.text.pairs import MAX_LINE_BYTES, SentencePair, is_blank
 from augenmerk.text.words import split_words
@@ -67,29 +68,34 @@ def export(
     if paths and all(path.exists() for path in paths) and not overwrite:
         raise AugenmerkError(_ALREADY_THERE.format(paths[0]))
     is_new = not folder.exists()
+    # The number of the process is not enough: two of its threads may export into the folder.
+    own = threading.get_ident()
+    temporary = {path: temp_path(path.with_name(f"{path.name}-{own}")) for path in paths}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         remove_stale_temp_files(folder)
-        with ExitStack() as stack:
-            temporary = {path: stack.enter_context(replacing(path)) for path in paths}
-            for split, pairs in splits.items():
-                files = [temporary[folder / f"{split}.{suffix}"] for suffix in suffixes]
-                _write_split(map(_tokenize, pairs) if tokenized else pairs, files, split, format, align)
-            with hold_lock(folder / _LOCK, _LOCK_TIMEOUT):
-                try:
-                    for path, written in temporary.items():
-                        if not overwrite and path.exists() and not filecmp.cmp(path, written, shallow=False):
-                            raise AugenmerkError(_ALREADY_THERE.format(path))
-                    # Killed from here on, the folder lacks files, but never mixes those of two exports.
-                    for path in paths:
-                        remove(path)
-                    fsync_path(folder)
-                    stack.close()  # gives the files their names
-                finally:
-                    remove(folder / _LOCK)
+        for split, pairs in splits.items():
+            files = [temporary[folder / f"{split}.{suffix}"] for suffix in suffixes]
+            _write_split(map(_tokenize, pairs) if tokenized else pairs, files, split, format, align)
+        with hold_lock(folder / _LOCK, _LOCK_TIMEOUT):
+            try:
+                for path, written in temporary.items():
+                    if not overwrite and path.exists() and not filecmp.cmp(path, written, shallow=False):
+                        raise AugenmerkError(_ALREADY_THERE.format(path))
+                # Killed from here on, the folder lacks files, but never mixes those of two exports.
+                for path in paths if overwrite else ():
+                    remove(path)
+                fsync_path(folder)
+                for path, written in temporary.items():
+                    written.replace(path)
+                fsync_path(folder)
+            finally:
+                remove(folder / _LOCK)
     except OSError as error:
         raise AugenmerkError(f"{folder}: cannot be written to ({error_reason(error)}).") from None
     finally:
+        for written in temporary.values():
+            remove(written)
         if is_new:
             with suppress(OSError):  # it is no longer empty, unless the export failed
                 folder.rmdir()

@@ -412,6 +412,8 @@ def _parse_json(line: str, source_language: str, target_language: str) -> Senten
 def _parse_object(line: str) -> dict[str, Any]:
     try:
         entry = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not valid JSON (column {error.colno}: {error.msg})") from None
     except (ValueError, RecursionError) as error:  # also a number of thousands of digits, endless brackets
         raise ValueError(f"not valid JSON ({error})") from None
     if not isinstance(entry, dict):

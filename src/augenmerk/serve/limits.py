@@ -79,7 +79,9 @@ class Limits(BaseModel):
     @classmethod
     def parse(cls, settings: Iterable[str]) -> Self:
         """Returns the limits with some changed, each given as NAME=VALUE; raises AugenmerkError."""
-        changes = dict(setting.partition("=")[::2] for setting in settings)
+        changes = dict(
+            setting.partition("=")[::2] if "=" in setting else (f"{setting} ", "") for setting in settings
+        )
         try:
             return cls.model_validate(changes)
         except ValidationError as error:
@@ -87,6 +89,6 @@ class Limits(BaseModel):
             name = str(first["loc"][0])
             if name in cls.model_fields:
                 raise AugenmerkError(f"--limit {name}={changes[name]}: {first['msg']}.") from None
-            raise AugenmerkError(
-                f"--limit {name}: expected NAME=VALUE, where NAME is one of {', '.join(cls.model_fields)}."
-            ) from None
+            names = ", ".join(cls.model_fields)
+            sentence = f"--limit {name.strip()}: expected NAME=VALUE, where NAME is one of {names}."
+            raise AugenmerkError(sentence) from None

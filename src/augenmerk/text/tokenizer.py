@@ -236,7 +236,8 @@ class Tokenizer:
         # like the space before it; bytes after the last word belong to the last.
         id_ends = list(accumulate(len(self.bytes[i]) for i in ids))
         offsets = list(accumulate((len(_to_bytes(character)) for character in text), initial=0))
-        word_ends = [offsets[end] for _, end in spans[:-1] if offsets[end] in set(id_ends)] + [offsets[-1]]
+        possible = set(id_ends)
+        word_ends = [offsets[end] for _, end in spans[:-1] if offsets[end] in possible] + [offsets[-1]]
         raw = _to_bytes(text)
         words = (normalise(_to_text(raw[start:end])) for start, end in pairwise([0, *word_ends]))
         ends_of_ids = zip(ids, id_ends, strict=True)
@@ -337,7 +338,7 @@ class TokenizerPair:
     def files(folder: Path) -> list[Path]:
         """Returns the one file, or the two files, that `load` reads; the one may be absent."""
         separate = [folder / name for name in _SEPARATE_FILES]
-        return separate if all(path.is_file() for path in separate) else [folder / _JOINT_FILES[0]]
+        return separate if any(path.is_file() for path in separate) else [folder / _JOINT_FILES[0]]
 
     def save(self, folder: Path) -> None:
         """Writes `tokenizer.json`, or `tokenizer.source.json` and `tokenizer.target.json`."""
