@@ -109,7 +109,7 @@ def test_what_is_no_link_is_named(line: str) -> None:
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        ("0-0\n0-0\n", "more than 1 lines of links, and 'test' has 1 sentence pair"),
+        ("0-0\n0-0\n", "more than 1 line of links, and 'test' has 1 sentence pair;"),
         ("0-0 x\n", ", line 1: 'x' is not a link"),
         ("0-0 2?1\n", ", line 1: the link 2-1 points outside"),
     ],

@@ -154,7 +154,7 @@ class TestWhatIsWrong:
 
     def test_one_side_is_absent(self, tmp_path: Path) -> None:
         write(tmp_path, train_de="a\n", train_en="b\n", val_en="b\n")
-        refuses(tmp_path, r"val\.en: parallel text is two files .* val\.de and val\.en are not both here")
+        refuses(tmp_path, r"val\.en: parallel text is two files .* but val\.de is missing")
 
     def test_plain_and_compressed(self, tmp_path: Path) -> None:
         write(tmp_path, train_de="a\n", train_de_gz="a\n", train_en="b\n")
@@ -377,8 +377,8 @@ def test_folder_in_place_of_a_file(tmp_path: Path) -> None:
 
 def test_truncated_and_false_gzip(tmp_path: Path) -> None:
     path = tmp_path / "cut.gz"
-    path.write_bytes(gzip.compress(b"one\ntwo\n" * 1000)[:-20])
-    with pytest.raises(AugenmerkError, match=r"cut\.gz: damaged gzip"):
+    path.write_bytes(gzip.compress(random.Random(1).randbytes(99_999).hex("\n", 10).encode())[:-2000])
+    with pytest.raises(AugenmerkError, match=r"cut\.gz: damaged gzip file after line [89],\d{3} \("):
         list(read_lines(path))
     path.write_bytes(b"plain text\n")
     with pytest.raises(AugenmerkError, match=r"cut\.gz: damaged gzip"):

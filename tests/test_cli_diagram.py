@@ -149,7 +149,7 @@ def test_a_translation_draws_itself_in_a_notebook(runs: dict[str, Path]) -> None
         (["--model", "RUN", "--split", "test"], "--index I for one, or --count N"),
         (["--model", "RUN", "--split", "test", "--index", "1", "--count", "2"], "--index I for one, or"),
         (["Hallo.", "--model", "RUN", "--count", "2"], "add --split S"),
-        (["--model", "RUN", "--split", "test", "--index", "99999"], "sentences count from 0"),
+        (["--model", "RUN", "--split", "test", "--index", "99999"], "sentences are counted from 0"),
         (["--model", "RUN", "--split", "test", "--count", "9999"], "fewer than --count 9999"),
         (["--model", "RUN", "--split", "exam", "--index", "1"], "has no split called 'exam'"),
         (["Hallo.", "--model", "RUN", "--view", "lines"], "give --out FILE.svg"),

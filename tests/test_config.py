@@ -174,7 +174,9 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 def test_what_is_neither_preset_nor_file() -> None:
-    with pytest.raises(AugenmerkError, match="no preset called 'clasic': there are classic, quick, strong"):
+    with pytest.raises(
+        AugenmerkError, match="no preset called 'clasic': the presets are classic, quick, strong"
+    ):
         load_config("clasic")
 
 

@@ -487,4 +487,4 @@ def test_the_commands(
     assert (drawn["translation"], drawn["expected_chrf"]) == (expected.text, expected.expected_chrf)
     answer = ask("Hund", "--candidates", 9)
     assert (answer.code, answer.out) == (2, "")
-    assert "set mbr = true" in answer.err
+    assert "add --mbr" in answer.err

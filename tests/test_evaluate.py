@@ -446,7 +446,7 @@ def test_the_output_of_another_system_is_scored_and_tested_beside_ours(
     assert float(other["BLEU"]) == pytest.approx(theirs["bleu"], abs=1e-8)
 
     output.write_text("one line\n")
-    assert "has 1 lines; 'train' of bilderbuch has 120 pairs" in fails_with_a_sentence(*asked)
+    assert "has 1 line; 'train' of bilderbuch has 120 pairs" in fails_with_a_sentence(*asked)
     assert "--baseline or --hypotheses" in fails_with_a_sentence(*asked, "--baseline", subwords.path)
     assert "give one --split" in fails_with_a_sentence(*asked, "--split", "val")
 

@@ -130,7 +130,7 @@ class TestWarmUp:
         # 180 pairs in batches of 64 are 3 steps an epoch.
         assert "warm-up: 3 steps instead of 200, a fifth of all steps" in answer.err
         assert RunDirectory.open(run).config.train.warmup == 3
-        assert "These are 15 steps in all: the model will learn little." in answer.err
+        assert "There are 15 steps in all: the model will learn little." in answer.err
         assert "Try more --epochs and --set train.batch_size=16." in " ".join(answer.err.split())
         resumed = train_command(*training, "--out", run, "--resume")
         assert "is finished" in resumed.err, "the same command names the same run"

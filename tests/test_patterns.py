@@ -174,8 +174,8 @@ def test_a_verb_brought_forward_from_the_end() -> None:
     pattern = classify_attention(one, "de")
     assert pattern.kind == "inversion"
     assert pattern.verdict == (
-        "'geschlagen' at the end of the German clause is attended by 'hit', 5 places earlier; "
-        "'gestern' is attended by 'yesterday', 3 places later."
+        "'geschlagen' at the end of the German clause is attended to by 'hit', 5 places earlier; "
+        "'gestern' is attended to by 'yesterday', 3 places later."
     )
 
 
@@ -219,7 +219,7 @@ def test_every_kind_has_its_rule_and_its_sentence() -> None:
     repeated = linked("Der Hund schläft", "the dog the dog the dog", [0, 1, 1, 1, 1, 1])
     stuck = classify_attention(repeated, "de")
     assert (stuck.kind, stuck.strength) == ("stuck", 5)
-    assert stuck.verdict == "'Hund' is attended by 5 words in a row, 'dog the dog the dog'."
+    assert stuck.verdict == "'Hund' is attended to by 5 words in a row, 'dog the dog the dog'."
     spread = classify_attention(attended(np.full((4, 6), 1 / 6)), "de")
     assert spread.kind == "spread"
     assert "6 source words" in spread.verdict

@@ -193,7 +193,7 @@ def test_a_relative_data_path_is_that_of_the_current_folder(
     [
         ('seeds = [1]\n[factors]\nattention = ["mean"]\n', "'question': field required"),
         ('question = "?"\nseeds = []\n[factors]\nattention = ["mean"]\n', "'seeds'"),
-        ('question = "?"\nseeds = [1, 1]\n[factors]\nattention = ["mean"]\n', "seeds names something twice"),
+        ('question = "?"\nseeds = [1, 1]\n[factors]\nattention = ["mean"]\n', "seeds names 1 twice"),
         (LEAST + "[factors]\n", "name a factor, such as attention"),
         (LEAST + "[factors]\nattention = []\n", "'model.attention' needs a list of values"),
         (LEAST + '[factors]\nattention = "mean"\n', "'model.attention' needs a list of values"),
@@ -209,7 +209,7 @@ def test_a_relative_data_path_is_that_of_the_current_folder(
             "mine.toml: 'bitext' is not a group of settings;",
         ),
         (LEAST + 'base = "slow"\n[factors]\nattention = ["mean"]\n', "There is no preset called"),
-        (LEAST + 'splits = ["a", "a"]\n[factors]\nattention = ["mean"]\n', "splits names something twice"),
+        (LEAST + 'splits = ["a", "a"]\n[factors]\nattention = ["mean"]\n', "splits names 'a' twice"),
         (
             LEAST + 'colour = 1\n[factors]\nattention = ["mean"]\n',
             "unknown key 'colour'; known here are base",
@@ -333,7 +333,7 @@ def test_a_study_that_ships_is_found_by_its_name(tmp_path: Path) -> None:
     assert find_study(str(tmp_path / "mine.toml")) == tmp_path / "mine.toml"
     with pytest.raises(
         AugenmerkError,
-        match=r"no study called 'smal': there are architecture, architecture-time, attention, beam, ",
+        match=r"no study called 'smal': the studies are architecture, architecture-time, attention, beam, ",
     ):
         find_study("smal")
     listed = run_json("study", "--list")

@@ -60,7 +60,7 @@ def test_a_class_is_graded_and_nothing_stops_the_others(tmp_path: Path) -> None:
     ]
     assert [answer.line for answer in graded] == list(range(2, 10))
     assert "Taken into account: \\alpha \\gg 0." in graded[2].remarks
-    assert "There is no task '1.9' to check; there are 1.1, 1.2" in graded[7].why
+    assert "There is no task '1.9' to check; the tasks are 1.1, 1.2" in graded[7].why
     assert all(answer.why.endswith(".") for answer in graded)
 
 
@@ -197,7 +197,7 @@ def test_a_file_that_is_too_large_is_not_even_read(tmp_path: Path, monkeypatch: 
     [
         (
             "Ada,01. Feb,c k_a",
-            "There is no task '01. Feb' to check; there are 1.1,",
+            "There is no task '01. Feb' to check; the tasks are 1.1,",
         ),
         ("Ada,,c k_a", "There is no task ''"),
         ("Ada,1.2,#NAME?", "'#' cannot be part of a formula"),
@@ -360,7 +360,7 @@ def test_mistakes_of_the_teacher_get_one_sentence(tmp_path: Path) -> None:
     assert "there is no folder" in fails_with_a_sentence(
         "theory", "grade", path, "--out", tmp_path / "no" / "grades.csv"
     )
-    assert "No such file" in fails_with_a_sentence("theory", "grade", tmp_path / "none.csv")
+    assert "there is no such file" in fails_with_a_sentence("theory", "grade", tmp_path / "none.csv")
     assert "cannot be used" in fails_with_a_sentence("theory", "grade", tmp_path)
     assert "Needed are student, task, answers" in fails_with_a_sentence(
         "theory", "grade", write(tmp_path, "student\nAda\n")

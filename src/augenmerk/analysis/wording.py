@@ -36,7 +36,7 @@ def describe_pattern(pattern: "Pattern") -> str:
         case "stuck":
             word = attention.source[int(attention.words[pattern.run[0]].argmax())]
             words = _quote(attention.target, pattern.run)
-            return f"'{word}' is attended by {len(pattern.run)} words in a row, {words}."
+            return f"'{word}' is attended to by {len(pattern.run)} words in a row, {words}."
         case "spread":
             return (
                 f"The attention is spread: of {len(attention.source)} source words and their end, the one a "
@@ -47,7 +47,7 @@ def describe_pattern(pattern: "Pattern") -> str:
             for moved in pattern.far[:2]:
                 where = f" at the end of the {language} clause" if moved.closes_clause else ""
                 moves.append(
-                    f"{_quote(attention.source, moved.source)}{where} is attended by "
+                    f"{_quote(attention.source, moved.source)}{where} is attended to by "
                     f"{_quote(attention.target, moved.target)}, {moved.places} places "
                     f"{'earlier' if moved.earlier else 'later'}"
                 )

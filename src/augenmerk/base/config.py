@@ -415,7 +415,7 @@ def load_config(preset_or_file: str, settings: Iterable[str] = ()) -> RunConfig:
     path = Path(preset_or_file)
     if path.suffix != ".toml" and not os.path.exists(path):  # noqa: PTH110 (no error for a name that is too long)
         raise AugenmerkError(
-            f"There is no preset called '{shorten(preset_or_file)}': there are {', '.join(PRESETS)}; "
+            f"There is no preset called '{shorten(preset_or_file)}': the presets are {', '.join(PRESETS)}; "
             f"or give a file that ends in .toml."
         )
     return RunConfig.from_toml(read_text(path, MAX_SETTINGS_BYTES), preset_or_file, settings)

@@ -180,7 +180,8 @@ def make_plain(model: TranslationModel) -> PlainModel:
     if isinstance(model, TransformerTranslator):
         return TorchTransformer(model)
     raise AugenmerkError(
-        f"There is no tutorial's loop to compare the architecture '{model.config.architecture}' with."
+        f"Tutorials have no loop for the architecture '{model.config.architecture}', so there is nothing to "
+        f"compare it with."
     )
 
 

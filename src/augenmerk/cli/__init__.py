@@ -163,6 +163,8 @@ def _explain(error: BaseException) -> tuple[int, str] | None:
         case ModuleNotFoundError() if (name := (error.name or "").partition(".")[0]) in NOT_IN_SLIM:
             missing = f"This needs {name}, which is not installed here (augenmerk-slim leaves it out)"
             return 2, f"{missing}: pip install {name}."
+        case FileNotFoundError() if error.filename is not None:
+            return 2, f"{os.fsdecode(error.filename)}: there is no such file or folder."
         case OSError() if error.filename is not None:
             return 2, f"{os.fsdecode(error.filename)}: cannot be used ({error.strerror})."
         case OSError(errno=errno.ENOSPC | errno.EDQUOT | errno.EFBIG | errno.EIO):

@@ -18,7 +18,7 @@ app = typer.Typer(
 @app.command(epilog="Example:  augenmerk bench train --data bilderbuch --precision fp32")
 def train(
     preset: Annotated[
-        str, Option(help="Preset (classic, quick, strong, transformer-quick, transformer) or a TOML file.")
+        str, Option(help="Preset (classic, quick, strong, transformer, transformer-quick) or a TOML file.")
     ] = "classic",
     precision: Annotated[
         Literal["auto", "fp32", "bf16"],
@@ -111,7 +111,7 @@ def print_speeds(result: dict[str, Any]) -> None:
     out().print(make_table(headings, rows, left=2))
     tokens = ", ".join(f"{row['tokens']:.1f} (beam {row['beam']})" for row in result["beams"])
     out().print(
-        f"tokens in a translation of ours, on average: {tokens}; numpy's products are computed by "
+        f"average tokens of our translations: {tokens}; numpy's products are computed by "
         f"{result['numpy_products']}"
     )
 

@@ -49,7 +49,8 @@ def list_(
     if name is None:
         presets = ", ".join(PRESETS)
         err().print(
-            f"[dim]`augenmerk config show PRESET` begins your own file; the presets are {presets}.[/]"
+            f"[dim]`augenmerk config show PRESET > FILE.toml` gives you a file to edit; the presets are "
+            f"{presets}.[/]"
         )
 
 
@@ -81,9 +82,16 @@ def show(
 def _load(preset: str) -> "RunConfig":
     """Returns the settings of a preset, a TOML file or a run."""
     from augenmerk.base.config import PRESETS, load_config
+    from augenmerk.data import path_exists
 
     if preset not in PRESETS and Path(preset).is_dir():
         from augenmerk.run.directory import RunDirectory
 
         return RunDirectory.open(Path(preset)).config
+    path = Path(preset)
+    if preset not in PRESETS and path.suffix != ".toml" and not path_exists(path):
+        raise AugenmerkError(
+            f"There is no preset or run directory called '{shorten(preset)}': the presets are "
+            f"{', '.join(PRESETS)}; or give a file that ends in .toml."
+        )
     return load_config(preset)

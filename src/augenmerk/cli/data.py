@@ -397,9 +397,9 @@ def prepare(
 
 def _print_prepared(folder: Path, about: dict[str, Any], seconds: float) -> None:
     left_out = ", ".join(f"{count:,} {kind}" for kind, count in about["left_out"].items()) or "none"
-    tokens = about["source_tokens"] + about["target_tokens"]
+    tokens, shards = about["source_tokens"] + about["target_tokens"], len(about["shards"])
     out().print(
         f"[bold]{escape(str(folder))}[/]: {about['pairs']:,} pairs of {about['pairs_read']:,}, {tokens:,} "
-        f"tokens in {len(about['shards']):,} shards, {seconds:.0f} s; left out: {left_out}"
+        f"tokens in {shards:,} shard{'' if shards == 1 else 's'}, {seconds:.0f} s; left out: {left_out}"
     )
     err().print(f"Train on it with:  augenmerk train quick --data {shlex.quote(str(folder))}", markup=False)

@@ -208,8 +208,8 @@ def _translate(
         warn_of_translations(by_model[0])
     if given.heads and all(len(one.heads) < 2 for translations in by_model for one in translations):
         err().print(
-            "There is one head only; several come with training with [bold]--attention multi-head[/], or a "
-            "Transformer."
+            "There is one head only; models trained with [bold]--attention multi-head[/], and Transformers, "
+            "have several."
         )
     diagrams = []
     for (index, source, reference), *translations in zip(sentences, *by_model, strict=True):

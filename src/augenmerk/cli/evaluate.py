@@ -74,7 +74,8 @@ class EvaluateOptions(Group):
             raise AugenmerkError("--gold has the links of one split; give one --split.")
         if self.hypotheses is not None and self.baseline is not None:
             raise AugenmerkError(
-                "A run is compared with another run or with a file: --baseline or --hypotheses."
+                "A run is compared either with another run or with a file: give --baseline or "
+                "--hypotheses, not both."
             )
 
 

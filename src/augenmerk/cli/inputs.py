@@ -159,7 +159,9 @@ def open_data_or_bilderbuch(data: "DataConfig", split: str | None) -> "tuple[Bit
 def check_index(split: str, index: int, pairs: "Sequence[SentencePair]") -> None:
     """Raises AugenmerkError if the split has no sentence with this index."""
     if not 0 <= index < len(pairs):
-        raise AugenmerkError(f"'{split}' has no sentence {index}: its {len(pairs):,} sentences count from 0.")
+        raise AugenmerkError(
+            f"'{split}' has no sentence {index}: its {len(pairs):,} sentences are counted from 0."
+        )
 
 
 class TranslatedSplit(NamedTuple):

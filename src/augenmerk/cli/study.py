@@ -170,7 +170,9 @@ def _announce(
     from augenmerk.base.device import choose_device
     from augenmerk.study.runner import default_jobs, threads_each
 
-    variants = f"{escape(str(folder))}: {len(plan.variants)} variants x {len(plan.seeds)} seeds"
+    variants = (
+        f"{escape(str(folder))}: {_count(len(plan.variants), 'variant')} x {_count(len(plan.seeds), 'seed')}"
+    )
     if cluster is not None:
         gpus = f" and {cluster.gpus:g} GPU" if cluster.gpus else ""
         err().print(f"{variants} on {cluster.name}, each run on {_count(cluster.cpus, 'core')}{gpus}")

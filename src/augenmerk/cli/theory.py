@@ -213,6 +213,8 @@ def from_run(
     from augenmerk.theory.results import Setup
     from augenmerk.translation import load
 
+    if not 0 < eps < 1:
+        raise AugenmerkError(f"--eps {eps:g} is impossible: choose a weight between 0 and 1.")
     style = pictures.make_style()
     if sentence is None and (inputs.is_folder(run) or ("/" in run and " " not in run)):
         raise AugenmerkError(f"What should the run {run} translate? Give a sentence, in quotation marks.")

@@ -331,8 +331,9 @@ class TrainingDisplay:
         smaller = [] if self._settings.batch_size <= 16 else ["--set train.batch_size=16"]
         shorter = [f"--set train.warmup={max(1, steps // 10)}"] if is_rising else []
         why = f" (the learning rate rises during the first {warmup:,})" if is_rising else ""
+        count = "is 1 step" if steps == 1 else f"are {steps:,} steps"
         err().print(
-            f"[yellow]These are {steps:,} steps in all: the model will learn little{why}.[/] "
+            f"[yellow]There {count} in all: the model will learn little{why}.[/] "
             f"Try {' and '.join(['more --epochs', *smaller, *shorter])}."
         )
 

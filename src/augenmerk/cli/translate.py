@@ -106,6 +106,8 @@ def translate(given: Translating = GROUP, search: Search = GROUP) -> None:
     with options.connect_if_asked(given.on, given.ray_address):
         device = CPU if on_ray else choose_translating_device(given.device)
         translator = load(given.model or BUNDLED_MODEL, device)
+        if search.candidates is not None and not (search.mbr or translator.config.search.mbr):
+            raise AugenmerkError("--candidates are what --mbr chooses from: add --mbr, or use --n-best.")
         several = translator.search_settings(**vars(search)).n_best > 1
         line_format = LineFormat(
             several, given.json, given.subwords, escape=not is_utf8(), one_line=not sentences

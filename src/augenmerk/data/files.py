@@ -156,10 +156,7 @@ def decode_lines(stream: _Stream, name: str, bad_lines: list[BadLine] | None = N
 @contextmanager
 def _open(path: Path) -> Iterator[_Stream]:
     with explain_read_errors(path), (gzip.open if path.suffix == ".gz" else open)(path, "rb") as stream:
-        try:
-            yield stream
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise AugenmerkError(f"{path}: damaged gzip file ({error}).") from None
+        yield stream
 
 
 def _scan_file(path: Path) -> Generator[str | BadLine, None, None]:
@@ -168,6 +165,16 @@ def _scan_file(path: Path) -> Generator[str | BadLine, None, None]:
 
 
 def _scan_stream(stream: _Stream, name: str) -> Iterator[str | BadLine]:
+    number = 0
+    try:
+        for line in _split_stream(stream, name):
+            number += 1
+            yield line
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise AugenmerkError(f"{name}: damaged gzip file after line {number:,} ({error}).") from None
+
+
+def _split_stream(stream: _Stream, name: str) -> Iterator[str | BadLine]:
     number = 0
     # Never more than one line is held, so a file of zeros that was compressed a thousandfold does no harm.
     while raw := stream.readline(MAX_LINE_BYTES + 1):
@@ -319,10 +326,9 @@ def _find_reader(name: str, suffixes: _FilesBySuffix, source: str, target: str) 
             parquet.check_columns(path, source, target)
         return partial(parquet.scan_parquet, source, target, *paths)
     if len(set(sides)) < 2:
-        raise AugenmerkError(
-            f"{paths[0]}: parallel text is two files of two languages, but {name}.{source} and "
-            f"{name}.{target} are not both here."
-        )
+        missing = target if sides[0] == source else source
+        lack = "these are the same language" if source == target else f"{name}.{missing} is missing"
+        raise AugenmerkError(f"{paths[0]}: parallel text is two files of two languages, but {lack}.")
     return partial(_scan_text, _only_file(suffixes[source]), _only_file(suffixes[target]))
 
 

@@ -235,9 +235,10 @@ def read_gold(path: Path, split: str, pairs: Sequence[SentencePair]) -> list[Gol
         lines = list(islice(read, len(pairs) + 1))
     if len(lines) != len(pairs):
         found = f"more than {len(pairs):,}" if len(lines) > len(pairs) else f"{len(lines):,}"
+        lines_s, pairs_s = ("" if count == 1 else "s" for count in (min(len(lines), len(pairs)), len(pairs)))
         raise AugenmerkError(
-            f"{path} has {found} lines of links, and '{split}' has {len(pairs):,} sentence pairs; "
-            f"there must be a line for each."
+            f"{path} has {found} line{lines_s} of links, and '{split}' has {len(pairs):,} sentence "
+            f"pair{pairs_s}; there must be a line for each."
         )
     gold = []
     for number, (line, pair) in enumerate(zip(lines, pairs, strict=True), 1):

@@ -129,8 +129,9 @@ def compare_with_file(
     [(split, sentences)] = pairs.items()
     lines = list(read_lines(file))
     if len(lines) != len(sentences):
+        found = f"{len(lines):,} line{'' if len(lines) == 1 else 's'}"
         raise AugenmerkError(
-            f"{file} has {len(lines):,} lines; '{split}' of {ours.bitext.name} has {len(sentences):,} pairs."
+            f"{file} has {found}; '{split}' of {ours.bitext.name} has {len(sentences):,} pairs."
         )
     with ours.translator:
         evaluations = ours.evaluate(pairs, beams)
@@ -178,7 +179,9 @@ def describe_comparison(comparison: Comparison, name: str, baseline: str) -> str
     doubt = "" if all(small) else ", which may be chance"
     if any(small) and not all(small):
         doubt += ": the two tests disagree"  # on few sentences, the bootstrap finds too much
-    gap = difference_in_words(name, baseline, comparison.difference, f" {comparison.metric}")
+    # "BLEU" can be read as a unit, "same length" cannot.
+    unit = f"{' points of' if comparison.metric.islower() else ''} {comparison.metric}"
+    gap = difference_in_words(name, baseline, comparison.difference, unit)
     return (
         f"{gap}{doubt} (p = {comparison.p_randomisation:.2g} by approximate randomisation, "
         f"{comparison.p_bootstrap:.2g} by paired bootstrap).{few_sentences_in_words(comparison.sentences)}"

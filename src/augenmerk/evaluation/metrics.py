@@ -92,10 +92,10 @@ class Metric:
 METRICS: dict[str, Metric] = {
     "bleu": Metric("BLEU", highest=100.0, computed_by=f"{__name__}:bleu", column="BLEU", study="column"),
     "bleu_cased": Metric(
-        "BLEU, cased", highest=100.0, computed_by=f"{__name__}:bleu_cased", column="cased", study=""
+        "cased BLEU", highest=100.0, computed_by=f"{__name__}:bleu_cased", column="cased", study=""
     ),
     "chrf": Metric("chrF", highest=100.0, computed_by=f"{__name__}:chrf", column="chrF", study="column"),
-    "chrf_cased": Metric("chrF, cased", highest=100.0, computed_by=f"{__name__}:chrf_cased", study=""),
+    "chrf_cased": Metric("cased chrF", highest=100.0, computed_by=f"{__name__}:chrf_cased", study=""),
     "ter": Metric(
         "TER", better="lower", computed_by=f"{__name__}:ter", column="TER", option="--ter", study=""
     ),

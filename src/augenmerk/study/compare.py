@@ -293,7 +293,7 @@ def _certainty_in_words(found: ComparisonResult | BeamRepair, family: int, what:
     low, high = found.interval
     doubt = ", which may be chance" if describe_doubt(found) else ""
     if rounds_to_zero(low, digits) and rounds_to_zero(high, digits):
-        interval = "95% interval included"
+        interval = "at both ends of the 95% interval too"
     elif rounds_to_zero(found.difference, digits):
         ends = (f"{abs(end):.{digits}f} {'above' if end > 0 else 'below'}" for end in (low, high))
         interval = f"95% from {' to '.join(ends)}"

@@ -138,8 +138,8 @@ def find_study(name_or_file: str) -> Path:
     path = Path(name_or_file)
     if path.suffix != ".toml" and not os.path.exists(path):  # noqa: PTH110 (no error for a name that is too long)
         raise AugenmerkError(
-            f"There is no study called '{shorten(name_or_file)}': there are {', '.join(BUNDLED_STUDIES)}; "
-            f"or give a file that ends in .toml."
+            f"There is no study called '{shorten(name_or_file)}': the studies are "
+            f"{', '.join(BUNDLED_STUDIES)}; or give a file that ends in .toml."
         )
     return path
 
@@ -148,8 +148,9 @@ def read_study(path: Path) -> Study:
     """Reads a study's file; raises AugenmerkError for every mistake that can be found without running it."""
     declared = _StudyFile.checked(parse_toml(read_text(path, MAX_SETTINGS_BYTES), str(path)), str(path))
     for key in ("seeds", "splits", "beams"):
-        if len(set(getattr(declared, key))) != len(getattr(declared, key)):
-            raise AugenmerkError(f"{path}: {key} names something twice.")
+        values = getattr(declared, key)
+        if twice := [value for index, value in enumerate(values) if value in values[:index]]:
+            raise AugenmerkError(f"{path}: {key} names {shorten(repr(twice[0]))} twice.")
     factors = _read_factors(declared, path)
     variants = _list_variants(factors, path)
     names = [variant.name for variant in variants]

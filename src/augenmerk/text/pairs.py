@@ -165,9 +165,11 @@ class Bitext:
                 target_language in (None, bitext.target_language)
             ):
                 return bitext
+        asked = {"from": source_language, "to": target_language}
+        direction = "".join(f" {which} {language}" for which, language in asked.items() if language)
         raise AugenmerkError(
             f"{self.name} is in {self.source_language} and {self.target_language}, so it cannot be "
-            f"translated from {source_language or 'either'} to {target_language or 'the other'}."
+            f"translated{direction}."
         )
 
     def watch(self, split: str) -> WatchedPairs:

@@ -155,7 +155,7 @@ def leak_bound(keys: int, subset: int, strength: float) -> float:
 def strength_needed(keys: int, subset: int, leak: float) -> float:
     """Returns the least size of the query times margin for this leak: ln((m - n)(1 - eps) / (n eps))."""
     if not 0 < leak < 1:
-        raise AugenmerkError(f"An error of {leak:g} cannot be aimed at: choose one between 0 and 1.")
+        raise AugenmerkError(f"--eps {leak:g} is impossible: choose a weight between 0 and 1.")
     if keys == subset:
         return 0.0
     return max(0.0, math.log((keys - subset) * (1 - leak) / (subset * leak)))

@@ -43,7 +43,9 @@ def check(
     Raises AugenmerkError for what cannot be read or computed, which somebody has to look at.
     """
     if task not in GRADED:
-        raise AugenmerkError(f"There is no task '{shorten(task)}' to check; there are {', '.join(GRADED)}.")
+        raise AugenmerkError(
+            f"There is no task '{shorten(task)}' to check; the tasks are {', '.join(GRADED)}."
+        )
     check_samples(samples)
     exercise = EXERCISES[task]
     key = exercise.key

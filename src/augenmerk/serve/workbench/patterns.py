@@ -21,7 +21,7 @@ from augenmerk.analysis.patterns import (
     find_patterns,
     summarise_patterns,
 )
-from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.data import SentencePair, open_data_or_bilderbuch
 from augenmerk.serve.endpoint import Endpoint, RequestBody, Service, to_json
 from augenmerk.serve.limits import Overloaded, ServiceError
@@ -229,7 +229,10 @@ class PatternSets:
 
     async def _load(self, run: str) -> Translator:
         registry = self._service.registry
-        registry.path(run)
+        try:
+            registry.path(run)
+        except ServiceError as error:  # which names an address that only programs know
+            raise ServiceError(error.status, f"There is no run '{shorten(run)}' here.") from None
         return await self._service.batcher.compute(lambda: registry.get(run, fresh=True))
 
     async def describe(self, run: str) -> dict[str, Any]:

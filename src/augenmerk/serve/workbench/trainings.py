@@ -99,7 +99,7 @@ def check_start(folder: Path, start: StartRequest) -> RunConfig:
     """
     if start.preset not in PRESETS:
         raise AugenmerkError(
-            f"There is no preset called '{shorten(start.preset)}': there are {', '.join(PRESETS)}."
+            f"There is no preset called '{shorten(start.preset)}': the presets are {', '.join(PRESETS)}."
         )
     config = load_config(start.preset, start.settings)
     if config.data.bitext not in DATASETS:
