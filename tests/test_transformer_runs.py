@@ -333,7 +333,7 @@ def test_what_a_model_does_not_have_is_refused_with_a_sentence(run: RunDirectory
         return fails_with_a_sentence("diagram", "--model", directory.path, SENTENCES[0], *extra)
 
     for part in ("encoder", "decoder"):
-        assert "This model has no self-attention: it is a GRU" in refused(gru, "--self", part)
+        assert "This model has no self-attention, which Transformers have." in refused(gru, "--self", part)
     assert "expected encoder or decoder" in refused(run, "--self", "both")
     assert "There is no layer 2" in refused(gru, "--layer", 2)
     assert "There is no layer 3" in refused(run, "--layer", 3)

@@ -436,7 +436,7 @@ def test_models_of_which_it_cannot_be_told_are_refused() -> None:
     for translator, complaint in (
         (transformer, "architecture 'transformer'"),
         (nothing, "attends to nothing"),
-        (in_torch, "with Augenmerk"),
+        (in_torch, "computes with torch on cpu"),
         (ensemble, "as an ensemble"),
     ):
         with pytest.raises(AugenmerkError, match=complaint):
@@ -588,7 +588,10 @@ def test_a_wanted_word_needs_a_sentence_and_a_place_needs_a_wanted_word() -> Non
 @pytest.mark.parametrize(
     ("model", "complaint"),
     [
-        ({"architecture": "transformer", "attention": "multi-head", "layers": 2}, "need a GRU translator"),
+        (
+            {"architecture": "transformer", "attention": "multi-head", "layers": 2},
+            "need the architecture 'gru', not architecture 'transformer'",
+        ),
         ({"attention": "none"}, "attends to nothing"),
     ],
 )

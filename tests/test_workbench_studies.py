@@ -227,6 +227,7 @@ def test_a_study_is_what_its_file_says(client: httpx.Client, study: Path) -> Non
         assert summary is not None
         assert cell["mean"] == f"{summary.mean:.2f}"
         assert cell["spread"] == f"± {math.sqrt(summary.variance or 0):.2f}"
+    assert {column["measure"] for column in told["columns"]} <= told["headings"].keys()
     models = [run["model"] for variant in told["variants"] for run in variant["runs"]]
     assert models == [f"{NAME}/runs/{v}/seed-{s}" for v, s in product(("mean", "scaled-dot"), (1, 2))]
 
@@ -413,6 +414,18 @@ def test_german_and_a_narrow_screen(chromium: "Chromium", server: Serving) -> No
     assert re.search(r"\d,\d\d ± \d", view.texts("#figures tbody tr")[0])
     assert view.sticks_out() == 0
     assert view.complaints == []
+    # Without a German text there is the English one, or the end of the key; a new metric has the server's.
+    said = view.tab.evaluate(
+        """async () => {
+          const [{ makeViewTexts }, { nameMeasure }] = await Promise.all(
+            ["frame", "studies-parts"].map((name) => import(`/web/workbench/${name}.js`)));
+          const t = makeViewTexts({ en: { only: "one {x}" }, de: {} }, "de");
+          const study = { headings: { exact: "exact match", loss: "loss" } };
+          const headings = ["exact", "loss"].map((key) => nameMeasure(key, study, t));
+          return [t("only", { x: 2 }), t("state odd"), ...headings];
+        }"""
+    )
+    assert said == ["one 2", "odd", "exact match", "Verlust"]
 
 
 def test_no_text_is_missing_in_a_language() -> None:

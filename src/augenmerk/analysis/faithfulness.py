@@ -78,8 +78,8 @@ def measure_faithfulness(
     model = translator.torch_model
     if not isinstance(model, GRUTranslator):
         raise AugenmerkError(
-            f"Replacing attention at single words needs decoder states that do not depend on it (equation "
-            f"10), which is not true of the architecture '{model.config.architecture}'."
+            f"Replacing attention at single words works for the architecture 'gru' only, whose decoder "
+            f"states do not depend on attention (equation 10); this model has '{model.config.architecture}'."
         )
     return _measure(
         translator, translations, REPLACEMENTS, lambda batch: _score_with_replacements(model, batch, seed)

@@ -342,10 +342,13 @@ def _check_model(translator: Translator) -> GRUTranslator:
     if config.attention == "none":
         raise AugenmerkError("This model attends to nothing (model.attention = 'none').")
     if not isinstance(model, GRUTranslator):
-        raise AugenmerkError(
-            f"Wanted words need a GRU translator on the CPU with a mechanism that comes with Augenmerk, not "
-            f"architecture '{config.architecture}' and '{config.attention}' on {translator.device}."
-        )
+        if config.architecture != "gru":
+            why = f"the architecture 'gru', not architecture '{config.architecture}'"
+        elif not config.runs_in("numpy"):
+            why = f"a mechanism that numpy can compute, not '{config.attention}'"
+        else:
+            why = f"a model of numpy on the CPU; this one computes with torch on {translator.device}"
+        raise AugenmerkError(f"Wanted words need {why}.")
     return model
 
 

@@ -109,10 +109,11 @@ def print_speeds(result: dict[str, Any]) -> None:
         rows.append([str(row["beam"]), "plain loop", *numbers, ""])
     headings = ("beam", "", "sentences/s", "times ours", "one alone, ms", "peak MiB")
     out().print(make_table(headings, rows, left=2))
+    products = result["numpy_products"]
     tokens = ", ".join(f"{row['tokens']:.1f} (beam {row['beam']})" for row in result["beams"])
     out().print(
-        f"average tokens of our translations: {tokens}; numpy's products are computed by "
-        f"{result['numpy_products']}"
+        f"average tokens of our translations: {tokens}"
+        + (f"; numpy's products are computed by {products}" if products else "")
     )
 
 

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 FAILED = 1
 CLUSTER_JOBS = 100
 """The default of --jobs on a cluster."""
-MEASURES_SHOWN = ("bleu", "chrf", "validation_loss", "alignment_error", "seconds")
-"""As many as fit into 80 columns; the others are in study.json and in the report."""
+LEFT_OUT = ("word_loss", "word_perplexity")
+"""Columns of the report that the terminal leaves out, so that the others fit into 80 columns."""
 
 app = typer.Typer()
 
@@ -211,10 +211,11 @@ def _list_studies(json: bool) -> None:
 
 
 def _print_result(result: "StudyResult") -> None:
-    from augenmerk.study.report import TableStyle, build_columns
+    from augenmerk.study.report import COLUMNS, TableStyle, build_columns
     from augenmerk.study.result import MEASURES
 
-    columns = build_columns(result, TableStyle(("runs", *MEASURES_SHOWN), published=False))
+    shown = (name for name in COLUMNS if name not in LEFT_OUT)
+    columns = build_columns(result, TableStyle(("runs", *shown), published=False))
     rows = [
         [escape(variant.name), *(f"{cell.mean} {cell.spread}".strip() for cell in cells)]
         for variant, *cells in zip(result.variants, *(column.cells for column in columns), strict=True)

@@ -92,6 +92,11 @@ def build_columns(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> lis
     return [column for name in style.columns for column in _build(result, name, style)]
 
 
+def is_of_a_split(name: str) -> bool:
+    """Returns whether the heading of a measure has to name its split."""
+    return MEASURES[name].per == "split" and name != "alignment_error"
+
+
 def _build(result: StudyResult, name: str, style: TableStyle) -> Iterator[Column]:
     """Yields what we measured and what others published of a measure, if there is anything."""
     if name in ABOUT_RUNS:
@@ -99,7 +104,7 @@ def _build(result: StudyResult, name: str, style: TableStyle) -> Iterator[Column
         return
     about = MEASURES[name]
     heading = about.heading
-    if about.per == "split" and name != "alignment_error":
+    if is_of_a_split(name):
         heading += f" on {result.splits[0]}"  # there is also that on the validation split
     measured = {
         variant.name: _format_summary(each, style)
@@ -147,9 +152,13 @@ def describe_table(result: StudyResult, style: TableStyle) -> str:
     """Returns sentences that explain the table."""
     search = "greedy search" if result.beams[0] == 1 else f"beam {result.beams[0]}"
     shown = " ".join(filter(None, ("Mean", SPREADS[style.spread])))
-    measured = f"BLEU, chrF, loss and perplexity on {result.splits[0]} with {search}"
+    columns = (each.measure for each in build_columns(result, style) if not each.published)
+    translated = [
+        MEASURES[name].heading for name in columns if name in MEASURES and MEASURES[name].per == "beam"
+    ]
+    measured = f"; {', '.join(translated)} on {result.splits[0]} with {search}" if translated else ""
     bold = f" {BOLD}" if style.bold else ""
-    return f"{shown} over the finished runs; {measured}.{bold}"
+    return f"{shown} over the finished runs{measured}.{bold}"
 
 
 def describe_published(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> str:

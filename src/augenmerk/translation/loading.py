@@ -191,9 +191,18 @@ class LoadedModels:
             )
         if settings.precision == "int8":
             if self.uses_torch:
+                config = next((one.config for one in self.models if not one.config.runs_in("numpy")), None)
+                if config is None:
+                    raise AugenmerkError(
+                        "The precision int8 is for CPUs, and this model computes with torch: translate in "
+                        "fp32, or with --device cpu."
+                    )
+                lacking = f"mechanism '{config.attention}'"
+                if config.entry.numpy_class is None:
+                    lacking = f"architecture '{config.architecture}'"
                 raise AugenmerkError(
-                    "The precision int8 is for CPUs, and for mechanisms that come with Augenmerk; this model "
-                    "computes with torch: translate in fp32, or with --device cpu."
+                    f"The precision int8 is for CPUs, and for what numpy computes: the {lacking} of this "
+                    f"model has no numpy engine; translate in fp32."
                 )
             from augenmerk.inference.int8 import check_installed
 

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from augenmerk.base.entries import ARCHITECTURES
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.search.decoder import Hypothesis
 from augenmerk.text.batching import REASONS, Reason
@@ -154,7 +155,8 @@ class Translation:
             return []
         check_number("layer", layer, self.heads[-1].layer or 1)
         if part not in self._parts:
-            raise AugenmerkError("This model has no self-attention: it is a GRU, and not a Transformer.")
+            titles = (f"{entry.title}s" for entry in ARCHITECTURES.values() if entry.self_attention)
+            raise AugenmerkError(f"This model has no self-attention, which {' and '.join(titles)} have.")
         return [one for one in self._parts[part] if layer in (None, one.layer or 1)]
 
     @cached_property

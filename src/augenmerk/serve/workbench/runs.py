@@ -14,6 +14,7 @@ from augenmerk.base.config import PRESETS, RunConfig, load_config
 from augenmerk.base.entries import DATASETS
 from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.base.settings import list_settings
+from augenmerk.evaluation.metrics import METRICS
 from augenmerk.run.directory import RunDirectory
 from augenmerk.run.records import describe_run
 from augenmerk.serve.endpoint import Endpoint, RequestBody, Service
@@ -36,7 +37,9 @@ MAX_EPOCHS = 2_000
 MAX_KEPT = 10_000
 """Runs whose summaries are kept in memory."""
 CURVES = ("epoch", "step", "seconds", "train_loss", "validation_loss", "validation_bleu", "learning_rate")
-SCORES = ("split", "beam", "bleu", "chrf", "ter", "loss", "perplexity", "sentences")
+SCORED = {key: metric for key, metric in METRICS.items() if metric.column}
+"""The metrics that `evaluate` shows, and so does the page."""
+SCORES = ("split", "beam", "sentences", *SCORED)
 FREE_SETTINGS = {"data.bitext", "train.seed", "train.epochs", "train.initial_run"}
 """Settings that do not tell which preset a run has."""
 
@@ -65,6 +68,10 @@ def make_endpoints(service: Service) -> list[Endpoint]:
             "presets": PRESETS,
             "datasets": list(DATASETS),
             "settings": describe_settings(),
+            "metrics": [
+                {"key": key, "heading": metric.column, "digits": metric.digits}
+                for key, metric in SCORED.items()
+            ],
             "local": is_local(request),
             "trainings": trainings.limit,
         }

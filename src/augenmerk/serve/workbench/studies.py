@@ -21,17 +21,22 @@ from augenmerk.serve.endpoint import Endpoint, RequestBody, Service, check_texts
 from augenmerk.serve.limits import ServiceError
 from augenmerk.serve.registry import WHOLE, FolderSearch, hide_path, is_run
 from augenmerk.serve.workbench import render_page
-from augenmerk.study.charts import list_number_factors
+from augenmerk.study.charts import CURVES, list_number_factors
 from augenmerk.study.collect import collect_so_far
 from augenmerk.study.measure import read_probes
 from augenmerk.study.plan import read_plan
-from augenmerk.study.report import build_columns, describe_alignment, describe_published
+from augenmerk.study.report import (
+    ABOUT_RUNS,
+    build_columns,
+    describe_alignment,
+    describe_published,
+    is_of_a_split,
+)
 from augenmerk.study.result import MEASURES, PLAN, RESULT, StudyResult, describe_doubt, find_runs, is_running
 
 if TYPE_CHECKING:
     from augenmerk.study.measure import MeasuredRun
 
-CURVES = ("validation_loss", "validation_bleu", "train_loss")
 MAX_KEPT = 16
 """Most results that are kept in memory."""
 DIGITS = 4
@@ -224,6 +229,7 @@ def describe_study(
         comparison["doubt"] = describe_doubt(found)
     tree["examples"] = [{"source": each.source, "reference": each.reference} for each in result.examples]
     better = {measure: about.better for measure, about in MEASURES.items()}
+    headings = {measure: about.heading for measure, about in MEASURES.items()}
     return {
         **tree,
         "title": result.name,
@@ -232,6 +238,8 @@ def describe_study(
         "columns": [
             {**asdict(column), "better": better.get(column.measure, "")} for column in build_columns(result)
         ],
+        "headings": {**{name: name for name in ABOUT_RUNS}, **CURVES, **headings},
+        "of_a_split": [measure for measure in MEASURES if is_of_a_split(measure)],
         "digits": {measure: about.digits for measure, about in MEASURES.items()},
         "number_factors": list_number_factors(result),
         "notes": [*describe_alignment(result), *filter(None, [describe_published(result)])],

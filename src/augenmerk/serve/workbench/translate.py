@@ -125,6 +125,7 @@ def _describe(name: str, path: Path) -> dict[str, Any]:
     return {
         "name": name,
         **describe_run(config),
+        "title": config.model.entry.title,
         "unit": config.text.unit,
         "layers": layers,
         "heads": {part: heads for part, heads in counted.items() if heads},

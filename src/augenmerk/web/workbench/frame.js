@@ -82,10 +82,16 @@ export function frameText(key) {
   return TEXTS[document.documentElement.lang === "de" ? "de" : "en"][key];
 }
 
-/** Returns a function that gives a text by its key, with values in the place of `{names}`. */
+/**
+ * Returns a function that gives a text by its key, with values in the place of `{names}`: in English if the
+ * language lacks it, and without any text what follows the first word of the key.
+ */
 export function makeViewTexts(texts, language) {
-  const known = { ...TEXTS[language], ...texts[language] };
-  const t = (key, values = {}) => known[key].replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ""));
+  const known = { ...TEXTS.en, ...texts.en, ...TEXTS[language], ...texts[language] };
+  const t = (key, values = {}) =>
+    (known[key] ?? key.slice(key.indexOf(" ") + 1)).replace(/\{(\w+)\}/g, (_, name) =>
+      String(values[name] ?? "")
+    );
   t.language = language;
   return t;
 }

@@ -4,8 +4,10 @@ import { isolate, make } from "../page/dom.js";
 import { showNumber } from "../page/shown.js";
 import { classOf, showName } from "./runs-list.js";
 
-/** Returns the scores of the picked runs. */
-export function makeScores(view, picked, known, t) {
+/** Returns the scores of the picked runs, by the metrics that any of them has. */
+export function makeScores(view, picked, known, metrics, t) {
+  const scores = picked.flatMap((name) => known.get(name).scores);
+  const shown = metrics.filter(({ key }) => scores.some((score) => Number.isFinite(score[key])));
   const rows = picked.flatMap((name) =>
     known
       .get(name)
@@ -16,18 +18,18 @@ export function makeScores(view, picked, known, t) {
           make("th", { scope: "row", class: `run ${classOf(view, name)}` }, showName(name)),
           make("td", {}, isolate(String(score.split))),
           make("td", { class: "number" }, String(score.beam ?? t("absent"))),
-          ...["bleu", "chrf", "ter", "perplexity"].map((key) =>
+          ...shown.map(({ key, digits }) =>
             make(
               "td",
               { class: "number" },
-              Number.isFinite(score[key]) ? showNumber(score[key], t.language, 1) : t("absent")
+              Number.isFinite(score[key]) ? showNumber(score[key], t.language, digits) : t("absent")
             )
           )
         )
       )
   );
   if (!rows.length) return [make("p", { class: "hint" }, t("noScores"))];
-  const heads = [t("name"), t("split"), t("beam"), "BLEU", "chrF", "TER", "perplexity"];
+  const heads = [t("name"), t("split"), t("beam"), ...shown.map(({ heading }) => heading)];
   const head = heads.map((text, place) =>
     make("th", { scope: "col", class: place > 1 ? "number" : null }, text)
   );

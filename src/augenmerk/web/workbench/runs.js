@@ -174,7 +174,7 @@ function draw(anew = false) {
   const counts = picked.map((name) => [name, view.epochs.get(name)?.length, known.get(name).state]);
   if (hasChanged("charts", [counts, view.by], anew)) drawCharts(picked, known, t);
   const scores = picked.map((name) => known.get(name).scores);
-  drawPart("scores", [scores, picked], () => makeScores(view, picked, known, t), anew);
+  drawPart("scores", [scores, picked], () => makeScores(view, picked, known, given.metrics, t), anew);
   const settings = picked.map((name) => view.details.get(name)?.settings);
   drawPart(
     "settings",

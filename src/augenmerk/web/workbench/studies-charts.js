@@ -4,7 +4,7 @@ import { isolate, make } from "../page/dom.js";
 import { isWide } from "./axes.js";
 import { LineChart } from "./plots.js";
 import { makeSwatch } from "./series.js";
-import { makeCard } from "./studies-parts.js";
+import { makeCard, nameMeasure } from "./studies-parts.js";
 
 const CURVES = ["validation_loss", "validation_bleu", "train_loss"];
 
@@ -58,7 +58,7 @@ export function makeCurves(study, curves, t) {
     return drawn.length
       ? new LineChart(
           {
-            title: t(`heading ${measure}`),
+            title: nameMeasure(measure, study, t),
             xLabel: t("epoch"),
             digits: measure === "validation_bleu" ? 1 : 3,
             series: drawn,
@@ -119,7 +119,7 @@ export function makeFactors(study, t) {
         );
         if (!summary) continue;
         const others = Object.entries(variant.settings).filter(([key]) => key !== factor);
-        const name = others.map(([, value]) => String(value)).join(", ") || t(`heading ${measure}`);
+        const name = others.map(([, value]) => String(value)).join(", ") || nameMeasure(measure, study, t);
         const deviation = Math.sqrt(summary.variance ?? 0);
         const point = {
           x: variant.settings[factor],
@@ -137,7 +137,7 @@ export function makeFactors(study, t) {
       if (!series.length) return null;
       const values = series.flatMap(({ points }) => points.map(({ x }) => x));
       const name = factor.split(".").at(-1);
-      const title = t("factorTitle", { measure: t(`heading ${measure}`), factor: name, split });
+      const title = t("factorTitle", { measure: nameMeasure(measure, study, t), factor: name, split });
       const about = {
         title,
         note: t("deviationNote"),

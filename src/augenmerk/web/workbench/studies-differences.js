@@ -2,7 +2,7 @@
 
 import { make, replaceInside } from "../page/dom.js";
 import { makeForest } from "./forest.js";
-import { makeCard, makeSelect } from "./studies-parts.js";
+import { makeCard, makeSelect, nameMeasure } from "./studies-parts.js";
 
 /** Returns the card; `state` says what is chosen, and `change` is called with another choice. */
 export function makeDifferences(study, state, change, t) {
@@ -16,20 +16,14 @@ export function makeDifferences(study, state, change, t) {
     const measure = measures.includes(state.measure) ? state.measure : measures[0];
     const split = splits.includes(state.split) ? state.split : splits[0];
     const chosen = study.comparisons.filter((each) => each.measure === measure && each.split === split);
-    const nameMeasure = (each) => t(`heading ${each}`);
-    const choose = [
-      makeSelect(t("measure"), measures, nameMeasure, measure, (value) => redraw({ measure: value })),
-    ];
+    const name = (each) => nameMeasure(each, study, t);
+    const choose = [makeSelect(t("measure"), measures, name, measure, (value) => redraw({ measure: value }))];
     if (splits.length > 1)
       choose.push(makeSelect(t("split"), splits, String, split, (value) => redraw({ split: value })));
     replaceInside(
       content,
       make("div", { class: "controls" }, ...choose),
-      make(
-        "div",
-        { class: "forest-place" },
-        makeForest(chosen, study.digits[measure], t(`heading ${measure}`), t)
-      )
+      make("div", { class: "forest-place" }, makeForest(chosen, study.digits[measure], name(measure), t))
     );
   };
   const redraw = (changes) => {

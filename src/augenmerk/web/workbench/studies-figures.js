@@ -3,11 +3,10 @@
 import { isolate, make } from "../page/dom.js";
 import { linkToTranslate } from "./links.js";
 import { makeSwatch } from "./series.js";
-import { makeCard, sayCounts } from "./studies-parts.js";
+import { makeCard, nameMeasure, sayCounts } from "./studies-parts.js";
 
 const MAX_REMARKS = 3;
 const MAX_RUNS = 12; // rows of the table of runs that are shown at first
-const OF_A_SPLIT = ["loss", "perplexity", "word_loss", "word_perplexity"];
 
 /** Returns the question of a study, its state and its findings. */
 export function makeHeader(study, t) {
@@ -62,9 +61,9 @@ function localise(text, t) {
 }
 
 function nameColumn(column, study, t) {
-  const heading = t(`heading ${column.measure}`);
+  const heading = nameMeasure(column.measure, study, t);
   const arrow = { higher: "\u00a0↑", lower: "\u00a0↓" }[column.better] ?? "";
-  const split = OF_A_SPLIT.includes(column.measure) ? `, ${study.splits[0]}` : "";
+  const split = study.of_a_split.includes(column.measure) ? `, ${study.splits[0]}` : "";
   return column.published ? `${heading}, ${t("published")}` : `${heading}${split}${arrow}`;
 }
 

@@ -1,6 +1,7 @@
 /** What all parts of the view of a study are made of. */
 
 import { fillSelect, make } from "../page/dom.js";
+import { GERMAN_HEADINGS } from "./studies-texts.js";
 
 /** Returns a card with a heading. */
 export function makeCard(id, title, ...children) {
@@ -17,4 +18,9 @@ export function makeSelect(label, values, name, chosen, onChoose) {
 /** Says how many variants and runs a study has. */
 export function sayCounts(counts, t) {
   return t(counts.variants === 1 ? "countsOne" : "counts", counts);
+}
+
+/** Returns the heading of a measure: in German if there is a translation, otherwise as the server has it. */
+export function nameMeasure(measure, study, t) {
+  return (t.language === "de" && GERMAN_HEADINGS[measure]) || study.headings[measure] || measure;
 }

@@ -212,7 +212,7 @@ function drawModels(app) {
           make("td", {}, box(0, model.name)),
           make("td", {}, box(1, model.name)),
           make("th", { scope: "row" }, isolate(model.name)),
-          make("td", {}, model.architecture === "gru" ? "GRU" : "Transformer"),
+          make("td", {}, isolate(model.title)),
           make("td", {}, isolate(model.attention))
         )
   );
