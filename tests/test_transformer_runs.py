@@ -334,7 +334,9 @@ def test_what_a_model_does_not_have_is_refused_with_a_sentence(run: RunDirectory
 
     for part in ("encoder", "decoder"):
         assert "This model has no self-attention, which Transformers have." in refused(gru, "--self", part)
-    assert "expected encoder or decoder" in refused(run, "--self", "both")
+    answer = run_command("diagram", "--model", run.path, SENTENCES[0], "--self", "both")
+    assert (answer.code, answer.out) == (2, "")
+    assert "Invalid value for '--self'" in answer.err
     assert "There is no layer 2" in refused(gru, "--layer", 2)
     assert "There is no layer 3" in refused(run, "--layer", 3)
     answer = run_command("diagram", "--model", run.path, SENTENCES[0], "--layer", 9)
@@ -345,11 +347,12 @@ def test_what_a_model_does_not_have_is_refused_with_a_sentence(run: RunDirectory
 def test_patterns_of_a_layer_a_head_and_all_heads(run: RunDirectory, gru: RunDirectory) -> None:
     asked = ("patterns", run.path, "--split", "val", "--reference", "--top", 3)
     shown = run_command(*asked, "--heads").out
-    assert "layer · head" in shown
-    table = [line.split() for line in shown.splitlines() if line[:3] in ("1 ·", "2 ·")]
-    assert [row[:3] for row in table] == [[f"{i}", "·", f"{j}"] for i in (1, 2) for j in (1, 2, 3)]
+    lines = [line.split() for line in shown.splitlines()]
+    [heading] = [number for number, line in enumerate(lines) if line[:2] == ["layer", "head"]]
+    table = lines[heading + 1 : heading + 7]
+    assert [row[:2] for row in table] == [[f"{i}", f"{j}"] for i in (1, 2) for j in (1, 2, 3)]
     best = min(table, key=lambda row: float(row[-1]))
-    closest = f"head {best[2]} of layer {best[0]} is closest to the gold links (alignment error {best[-1]})"
+    closest = f"head {best[1]} of layer {best[0]} is closest to the gold links (alignment error {best[-1]})"
     assert closest in shown.replace("\n", " ")
     found = [run_json(*asked, *extra) for extra in ((), ("--layer", 2), ("--layer", 2, "--head", 3))]
     pairs = list(open_bitext("bilderbuch")["val"])
