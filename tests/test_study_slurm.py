@@ -149,7 +149,14 @@ def test_wrong_options_are_said_in_a_sentence(
     file: Path, tmp_path: Path, options: list[str], complaint: str
 ) -> None:
     assert complaint in refusal(file, tmp_path, *options)
-    assert not (tmp_path / "out" / "study.json").exists()
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_study_does_not_go_into_the_folder_of_a_run(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "config.toml").touch()
+    assert "out is the folder of a run; choose another" in refusal(file, tmp_path)
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["config.toml"]
 
 
 def test_without_submitit_a_sentence_says_how_to_install_it(

@@ -68,7 +68,7 @@ def train(
 def decode(
     model: Annotated[Path | None, Option(help="Run directory. Default: random weights.")] = None,
     preset: Annotated[
-        str, Option(help="Whose size the model with random weights has: quick or transformer-quick.")
+        Literal["quick", "transformer-quick"], Option(help="Whose size the model with random weights has.")
     ] = "quick",
     beam: Annotated[
         list[int] | None, Option(help="Beam width; repeatable. Default: 1 5 10 20 50.", min=1, max=1000)

@@ -34,6 +34,9 @@ class RayCluster:
     """A fraction lets several jobs share a GPU."""
     name: ClassVar = "Ray"
 
+    def check(self) -> None:
+        """Does nothing: only connecting shows whether the cluster can be used."""
+
     def open(self, logs: Path) -> "RayExecutor":
         return RayExecutor(logs, self)
 

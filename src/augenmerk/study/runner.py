@@ -63,6 +63,8 @@ class StudyInterrupted(Exception):  # noqa: N818 (nothing went wrong)
 
 def check_study(study: Study, out: Path) -> None:
     """Raises AugenmerkError for all that can be found wrong before anything is run."""
+    if (out / "config.toml").exists():
+        raise AugenmerkError(f"{out} is the folder of a run; choose another folder for the study with --out.")
     check_data(study, out)  # first, because other data may fit other settings
     check_settings(study, out)
     for model, precision in dict.fromkeys(
@@ -206,6 +208,8 @@ def run_study(
     """
     study = fit_to_data(study)
     check_study(study, out)
+    if cluster is not None and not out.exists():  # a study that is already finished needs no cluster
+        cluster.check()
     # A machine of a cluster may have another current folder.
     folder = out if cluster is None else out.resolve()
     statuses = {str(folder / planned.path): RunStatus(planned) for planned in study.runs}

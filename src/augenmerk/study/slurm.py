@@ -38,6 +38,17 @@ QUEUE_SECONDS, STOPPING_QUEUE_SECONDS = 10.0, 2.0
 """Seconds between two calls of squeue, usually and while jobs are being stopped."""
 DEFAULTS = {"time": "4:00:00", "no_requeue": True}
 """Options of sbatch. A run that reaches its time limit saves and is submitted again, by the study itself."""
+_NO_SLURM = (
+    "Slurm is not on this machine: sbatch and srun were not found; start the study where you submit jobs."
+)
+
+
+def _import_submitit() -> Any:
+    try:
+        import submitit
+    except ImportError:
+        raise AugenmerkError("submitit is not installed: pip install 'augenmerk[slurm]'.") from None
+    return submitit
 
 
 @dataclass(frozen=True)
@@ -49,6 +60,11 @@ class SlurmCluster:
     options: Mapping[str, str | bool] = field(default_factory=dict)
     """Options of sbatch without their dashes, such as partition; True for one that takes no value."""
     name: ClassVar = "Slurm"
+
+    def check(self) -> None:
+        """Raises AugenmerkError if this machine cannot submit jobs."""
+        if _import_submitit().SlurmExecutor.affinity() < 0:
+            raise AugenmerkError(_NO_SLURM)
 
     def open(self, logs: Path) -> "SlurmExecutor":
         return SlurmExecutor(logs, self)
@@ -78,17 +94,11 @@ class SlurmExecutor:
         self._read_at = self._asked_at = 0.0
 
     def __enter__(self) -> Self:
-        try:
-            import submitit
-        except ImportError:
-            raise AugenmerkError("submitit is not installed: pip install 'augenmerk[slurm]'.") from None
+        submitit = _import_submitit()
         try:
             self._submitit = submitit.AutoExecutor(self._logs / "slurm", cluster="slurm")
         except RuntimeError:
-            raise AugenmerkError(
-                "Slurm is not on this machine: sbatch and srun were not found; start the study where you "
-                "submit jobs."
-            ) from None
+            raise AugenmerkError(_NO_SLURM) from None
         except OSError as error:
             raise AugenmerkError(f"{self._logs}: cannot be written to ({error_reason(error)}).") from None
         options = {**DEFAULTS, **self._cluster.options}
