@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from augenmerk import AugenmerkError, Bitext, SentencePair, open_bitext
+from tests.command import fails_with_a_sentence
 
 
 def test_a_pair_turned_round_twice_is_the_same() -> None:
@@ -48,3 +49,16 @@ def test_by_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for nothing in ("bilderbuhc", "", " "):
         with pytest.raises(AugenmerkError, match="There is no bitext called"):
             open_bitext(nothing)
+
+
+def test_options_that_nothing_takes_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "own.tsv").write_text("Ein Hund\tA dog\n", encoding="utf-8")
+    own = str(tmp_path / "own.tsv")
+    with pytest.raises(AugenmerkError, match="multi30k takes no option 'pairs'"):
+        open_bitext("multi30k", pairs=3)
+    with pytest.raises(AugenmerkError, match="bilderbuch takes no option 'folder'"):
+        open_bitext("bilderbuch", folder=tmp_path)
+    with pytest.raises(AugenmerkError, match=r"own\.tsv takes no option 'seed'"):
+        open_bitext(own, seed=3)
+    said = fails_with_a_sentence("data", "prepare", own, "--out", tmp_path / "out", "--seed", 3)
+    assert "own.tsv takes no option 'seed'; it is for bilderbuch" in said

@@ -59,15 +59,15 @@ MAX_SHOWN = 8
 Name = Annotated[str, Argument(help=f"{', '.join(DATASETS)}, or the folder or file with your pairs.")]
 PAIRS_HELP = f"{datasets_with('pairs')}: how many training pairs."
 Pairs = Annotated[int | None, Option(help=PAIRS_HELP, min=1, max=MAX_INDEX)]
-SEED_HELP = f"{datasets_with('seed')}: the seed of its sentences."
-Seed = Annotated[int, Option(help=SEED_HELP, min=0, max=MAX_SEED)]
+SEED_HELP = f"{datasets_with('seed')}: the seed of its sentences. Default: 1."
+Seed = Annotated[int | None, Option(help=SEED_HELP, min=0, max=MAX_SEED)]
 FOLDER_HELP = f"{datasets_with('folder')}: folder with its files. Default: where `data fetch` puts them."
 
 
 class Opening(Group):
     """How a bitext is opened."""
 
-    seed: Seed = 1
+    seed: Seed = None
     folder: Annotated[Path | None, Option(help=FOLDER_HELP)] = None
     source_language: SourceLanguage = None
     target_language: TargetLanguage = None
@@ -336,7 +336,7 @@ def prepare(
     source_language: SourceLanguage = None,
     target_language: TargetLanguage = None,
     pairs: Pairs = None,
-    seed: Seed = 1,
+    seed: Seed = None,
     preset: Preset = None,
     settings: Set = None,
     vocabulary_sample: VocabularySample = 100_000,
@@ -356,6 +356,7 @@ def prepare(
     from augenmerk.base.config import RunConfig, load_config
     from augenmerk.base.device import count_cores
     from augenmerk.cluster.blocks import ProcessPool, RayTasks
+    from augenmerk.data import check_options
     from augenmerk.data.prepare import Request
     from augenmerk.data.prepare import prepare as prepare_corpus
 
@@ -370,10 +371,14 @@ def prepare(
         "data.bitext": format_value(sources[0]),
         "data.source_language": source_language,
         "data.target_language": target_language,
-        "data.bilderbuch.pairs": pairs,
-        "data.bilderbuch.seed": seed,
         "data.max_length": max_length,
     }
+    given = {"pairs": pairs, "seed": seed}
+    for option in [name for name in ("pairs", "seed") if given[name] is not None]:
+        taking = [name for name in sources if name in DATASETS and option in DATASETS[name].options]
+        if not taking:
+            check_options(sources[0], [option])
+        named |= {f"data.{name}.{option}": given[option] for name in taking}
     all_settings = [
         *(settings or ()),
         *(f"{key}={value}" for key, value in named.items() if value is not None),

@@ -4,6 +4,7 @@ May import: base, text and cluster. Read first: `__init__.py`, which opens any d
 """
 
 import os
+from collections.abc import Iterable
 from glob import escape
 from importlib import import_module
 from pathlib import Path
@@ -11,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from augenmerk.base.config import DataConfig, RunConfig
-from augenmerk.base.entries import DATASETS
+from augenmerk.base.entries import DATASETS, Option, datasets_with
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.settings import Settings
 from augenmerk.text.pairs import BadLine, BadLineError, Bitext, Links, PairsSum, SentencePair, sum_pairs
@@ -41,7 +42,7 @@ def open_bitext(
     name: str,
     *,
     pairs: int | None = None,
-    seed: int = 1,
+    seed: int | None = None,
     folder: Path | None = None,
     source_language: str | None = None,
     target_language: str | None = None,
@@ -57,12 +58,14 @@ def open_bitext(
     an error when it is read. Of a prepared corpus, only the splits that are text are opened, see
     `augenmerk.data.corpus` for the others.
     """
+    options: dict[Option, Any] = {"pairs": pairs, "seed": seed, "folder": folder}
+    given = {option: value for option, value in options.items() if value is not None}
+    if name not in DATASETS:
+        check_own(name)
+    check_options(name, given)
     if name in DATASETS:
-        given = {"pairs": pairs, "seed": seed, "folder": folder}
-        options = {option: given[option] for option in DATASETS[name].options}
-        bitext: Bitext = import_dataset(name).load(**options)
+        bitext: Bitext = import_dataset(name).load(**given)
         return bitext.in_direction(source_language, target_language)
-    check_own(name)
     if is_prepared(name):
         from augenmerk.data import corpus
 
@@ -70,6 +73,14 @@ def open_bitext(
     from augenmerk.data import files
 
     return files.load(Path(name), source_language, target_language, skip_bad=skip_bad, divide=divide)
+
+
+def check_options(name: str, given: Iterable[Option]) -> None:
+    """Raises AugenmerkError for options that a dataset, or your own pairs, do not take."""
+    taken = DATASETS[name].options if name in DATASETS else ()
+    for option in given:
+        if option not in taken:
+            raise AugenmerkError(f"{name} takes no option '{option}'; it is for {datasets_with(option)}.")
 
 
 def import_dataset(name: str) -> ModuleType:
