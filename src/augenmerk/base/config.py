@@ -69,8 +69,8 @@ class ModelConfig(Settings):
     embedding: int = Field(default=256, ge=1, le=8192)
     """Size of a word embedding, z_t and b_i; of a Transformer, the size of every layer."""
     hidden: int = Field(default=512, ge=1, le=8192)
-    """Size of a GRU state: hf_t, hb_t and g_i. The word representation h_t is twice as large. Unused by a
-    Transformer."""
+    """Size of a state of a recurrent network, such as the GRU: hf_t, hb_t and g_i. The word representation
+    h_t is twice as large. Unused by a Transformer."""
     key: int = Field(default=512, ge=1, le=8192)
     """Size of queries and keys, where the mechanism projects to them."""
     heads: int = Field(default=4, ge=1, le=64)
@@ -80,14 +80,15 @@ class ModelConfig(Settings):
     embedding_dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
     """Dropout on the embeddings of both languages."""
     output_dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
-    """Dropout before the output layer, and between GRU layers; in a Transformer, on what each part of a layer
-    adds."""
+    """Dropout before the output layer, and between recurrent layers; in a Transformer, on what each part of a
+    layer adds."""
     tie: Literal["none", "target", "all"] = "none"
     """Which embeddings share one matrix: none; target embedding and output layer; or all, with the source
     embedding too, which needs a joint vocabulary."""
     init: Literal["torch", "orthogonal"] = "torch"
-    """Initial weights: torch's defaults; or orthogonal matrices in the GRUs and larger tied embeddings, with
-    which a model learns faster (docs/experiments.md). A Transformer starts as its paper says."""
+    """Initial weights: torch's defaults; or, in the architecture gru only, orthogonal matrices and larger
+    tied embeddings, with which a model learns faster (docs/experiments.md). A Transformer starts as its
+    paper says."""
     transformer: TransformerConfig = TransformerConfig()
     """What only a Transformer has."""
 

@@ -65,12 +65,15 @@ class Metric:
     """One entry of the table."""
 
     heading: str
+    """Its name in reports, sentences, help and the workbench, such as "loss per word"."""
     digits: int = 2
     """How many are printed after the point."""
     better: Literal["higher", "lower", "neither"] = "higher"
+    """Which values are better: studies print the best of a column in bold, none with "neither"."""
     per: Literal["run", "split", "beam"] = "beam"
     """Whether a run has one value, one for each split, or one for each split and beam."""
     lowest: float = 0.0
+    """The lowest possible value, and the highest: confidence intervals end there."""
     highest: float = math.inf
     computed_by: str = ""
     """For a metric over texts: what returns its `TextMetric`, as module:name. The others are losses, times
@@ -80,7 +83,8 @@ class Metric:
     option: str = ""
     """The option of `evaluate` that asks for it; without one, it is always computed."""
     study: Literal["column", "measure", ""] = "measure"
-    """Whether a study measures it, and its tables show it unless others are asked for."""
+    """Whether a study measures it: "column" if its tables also show it unless other columns are asked for,
+    "measure" if they do only then, and "" if it is left out of studies."""
 
     def load(self) -> TextMetric:
         """Imports what computes the metric."""
