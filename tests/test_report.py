@@ -685,7 +685,7 @@ def test_a_file_that_cannot_be_drawn_is_refused_when_it_is_read(
 def test_an_unknown_format_is_refused(result: StudyResult, tmp_path: Path) -> None:
     result.save(tmp_path)
     answer = command(tmp_path, "--format", "docx")
-    assert "'docx' is not one of 'html', 'markdown', 'latex', 'csv'" in answer.output
+    assert ": 'docx' is not one of 'html', 'markdown', 'latex', 'csv'" in answer.output
 
 
 def test_reports_need_no_torch() -> None:

@@ -13,10 +13,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer import Option
+from typer.core import TyperGroup
 
 from augenmerk import __version__
 from augenmerk.base.errors import AugenmerkError, format_message
@@ -40,6 +41,16 @@ EXAMPLE_WIDTH = 78
 """The columns that a terminal of 80 has for examples."""
 
 
+class _Commands(TyperGroup):
+    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
+        """Invokes a command; drops what pydantic, which reads choices for typer, puts before its messages."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ")
+            raise
+
+
 def make_app(*names: str) -> typer.Typer:
     """Returns the command line, or only some of its commands and groups.
 
@@ -47,6 +58,7 @@ def make_app(*names: str) -> typer.Typer:
     """
     app = typer.Typer(
         name="augenmerk",
+        cls=_Commands,
         help="Attention in sequence-to-sequence models: to learn, to teach and to research.",
         epilog=lay_out_examples(
             "To begin with:  augenmerk demo  "
