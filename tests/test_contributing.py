@@ -83,7 +83,7 @@ class TestDataset:
             text=True,
             check=False,
         )
-        assert (failed.returncode, "and numbers" in " ".join(failed.stderr.split())) == (2, True)
+        assert (failed.returncode, "multi30k, numbers." in " ".join(failed.stderr.split())) == (2, True)
 
     def test_runs_train_on_it(self, copy: Copy) -> None:
         code = (

@@ -77,7 +77,10 @@ def test_the_recipe_adds_it_everywhere(
     heading: str, setting: str, name: str, what: str, tmp_path: Path
 ) -> None:
     copy = Copy(tmp_path)
-    assert len(follow(heading, copy.package)) == 2
+    files = follow(heading, copy.package)
+    assert len(files) == 2
+    ruff = [sys.executable, "-m", "ruff", "check", "--config", ROOT / "pyproject.toml", *files]
+    subprocess.run(list(map(str, ruff)), check=True)
 
     copy.run(*TRAIN, *SETTINGS, f"--set={setting}={name}", "--epochs", 1, "--out", "run")
     [listed] = json.loads(copy.run("config", "list", setting, "--json"))
