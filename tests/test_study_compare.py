@@ -75,8 +75,8 @@ RUNS = "for these runs only, p < 0.001"
         (
             {"seeds": FIVE, "difference": 0.01, "interval": (0.005, 0.015)},
             1,
-            "scaled-dot and mean differ by less than 0.1 BLEU on test with greedy search, 95% interval "
-            f"included (p < 0.001; {RUNS}). 5 seeds.",
+            "scaled-dot and mean differ by less than 0.1 BLEU on test with greedy search, at both ends "
+            f"of the 95% interval too (p < 0.001; {RUNS}). 5 seeds.",
         ),
         (
             {"difference": -0.01, "interval": (-0.84, 0.82), "p_corrected": 0.9},
