@@ -69,8 +69,8 @@ class ModelConfig(Settings):
     embedding: int = Field(default=256, ge=1, le=8192)
     """Size of a word embedding, z_t and b_i; of a Transformer, the size of every layer."""
     hidden: int = Field(default=512, ge=1, le=8192)
-    """Size of a state of a recurrent network, such as the GRU: hf_t, hb_t and g_i. The word representation
-    h_t is twice as large. Unused by a Transformer."""
+    """Size of a recurrent state: hf_t, hb_t and g_i; a word representation h_t is twice as large. Unused by a
+    Transformer."""
     key: int = Field(default=512, ge=1, le=8192)
     """Size of queries and keys, where the mechanism projects to them."""
     heads: int = Field(default=4, ge=1, le=64)
@@ -86,9 +86,8 @@ class ModelConfig(Settings):
     """Which embeddings share one matrix: none; target embedding and output layer; or all, with the source
     embedding too, which needs a joint vocabulary."""
     init: Literal["torch", "orthogonal"] = "torch"
-    """Initial weights: torch's defaults; or, in the architecture gru only, orthogonal matrices and larger
-    tied embeddings, with which a model learns faster (docs/experiments.md). A Transformer starts as its
-    paper says."""
+    """Initial weights: torch's defaults; or, in the GRU only, orthogonal matrices and larger tied embeddings,
+    with which it learns faster (docs/experiments.md). A Transformer starts as its paper says."""
     transformer: TransformerConfig = TransformerConfig()
     """What only a Transformer has."""
 

@@ -164,20 +164,17 @@ def _scan_file(path: Path) -> Generator[str | BadLine, None, None]:
         yield from _scan_stream(stream, str(path))
 
 
-def _scan_stream(stream: _Stream, name: str) -> Iterator[str | BadLine]:
-    number = 0
+def _read_line(stream: _Stream, name: str, number: int) -> bytes:
     try:
-        for line in _split_stream(stream, name):
-            number += 1
-            yield line
+        return stream.readline(MAX_LINE_BYTES + 1)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise AugenmerkError(f"{name}: damaged gzip file after line {number:,} ({error}).") from None
 
 
-def _split_stream(stream: _Stream, name: str) -> Iterator[str | BadLine]:
+def _scan_stream(stream: _Stream, name: str) -> Iterator[str | BadLine]:
     number = 0
     # Never more than one line is held, so a file of zeros that was compressed a thousandfold does no harm.
-    while raw := stream.readline(MAX_LINE_BYTES + 1):
+    while raw := _read_line(stream, name, number):
         number += 1
         if number == 1 and raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
             raise AugenmerkError(
@@ -418,10 +415,9 @@ def _parse_json(line: str, source_language: str, target_language: str) -> Senten
 def _parse_object(line: str) -> dict[str, Any]:
     try:
         entry = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"not valid JSON (column {error.colno}: {error.msg})") from None
     except (ValueError, RecursionError) as error:  # also a number of thousands of digits, endless brackets
-        raise ValueError(f"not valid JSON ({error})") from None
+        at = f"column {error.colno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else error
+        raise ValueError(f"not valid JSON ({at})") from None
     if not isinstance(entry, dict):
         raise ValueError('expected a JSON object such as {"source": "...", "target": "..."}')
     return entry
