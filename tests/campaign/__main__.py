@@ -31,6 +31,8 @@ SHARES = {
     "few_files": 2,
     "both": 2,
     "streams": 6,
+    "edited": 0.5,
+    "texts": 3,
 }
 """How often each kind is chosen. A kill takes the longest."""
 
