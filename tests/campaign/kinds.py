@@ -661,7 +661,7 @@ def edited(case: Case) -> None:
     new = case.folder / "new"
     if not (new / "data.json").exists() or (new / "result.json").exists():
         return  # it read no data yet, or there is nothing to resume
-    split = rng.choice(["train", "val"])
+    split = rng.choice(sorted(json.loads((new / "data.json").read_text())))  # of those that it has read
     path = case.folder / "own" / f"{split}.{rng.choice(['de', 'en'])}"
     before = path.read_text(encoding="utf-8")
     lines = before.splitlines()
