@@ -219,7 +219,7 @@ def test_the_copy_in_a_run_is_bound_to_it(trained: Path, tmp_path: Path) -> None
     (run / "mine.py").unlink()
     named = ("--attention", f"{trained / 'mine.py'}:Sparsemax")
     answer = run_command("translate", "--model", run, *named, SENTENCE)
-    assert f"{run / 'mine.py'}: there is no such file" in answer.err
+    assert f"{run / 'mine.py'} is missing" in answer.err
 
 
 def test_two_files_of_one_name_are_not_confused(trained: Path, file: Path, tmp_path: Path) -> None:
