@@ -48,14 +48,14 @@ INVISIBLE = re.compile(
 
 def _mark_ranges() -> str:
     """Returns all combining marks for use in a character class, since Python's `re` has no `\\p{M}`."""
-    marks = [chr(i) for i in range(0x300, 0x1F000) if unicodedata.category(chr(i)) in ("Mn", "Mc", "Me")]
-    ranges: list[list[str]] = []
-    for mark in marks:
-        if ranges and ord(mark) == ord(ranges[-1][1]) + 1:
-            ranges[-1][1] = mark
+    categories = enumerate(map(unicodedata.category, map(chr, range(0x300, 0x1F000))), 0x300)
+    ranges: list[list[int]] = []
+    for point in (point for point, category in categories if category in ("Mn", "Mc", "Me")):
+        if ranges and point == ranges[-1][1] + 1:
+            ranges[-1][1] = point
         else:
-            ranges.append([mark, mark])
-    return "".join(f"{first}-{last}" for first, last in ranges)
+            ranges.append([point, point])
+    return "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges)
 
 
 # Characters that belong to the one before: marks, the two joiners, skin tones, the tags in the flag of Wales.
