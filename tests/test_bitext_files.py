@@ -380,6 +380,9 @@ def test_truncated_and_false_gzip(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(random.Random(1).randbytes(99_999).hex("\n", 10).encode())[:-2000])
     with pytest.raises(AugenmerkError, match=r"cut\.gz: damaged gzip file after line [89],\d{3} \("):
         list(read_lines(path))
+    path.write_bytes(gzip.compress(random.Random(1).randbytes(3_000_000).hex().encode())[:-2000])
+    with pytest.raises(AugenmerkError, match=r"cut\.gz: damaged gzip file after line 1 \("):
+        list(read_lines(path, []))  # within a line that is too long
     path.write_bytes(b"plain text\n")
     with pytest.raises(AugenmerkError, match=r"cut\.gz: damaged gzip"):
         list(read_lines(path))

@@ -184,7 +184,7 @@ def _scan_stream(stream: _Stream, name: str) -> Iterator[str | BadLine]:
             reason = f"the line is longer than {MAX_LINE_BYTES:,} bytes; a line should be one sentence"
             yield BadLine(name, number, "too long", reason)
             while raw and not raw.endswith(b"\n"):
-                raw = stream.readline(MAX_LINE_BYTES)
+                raw = _read_line(stream, name, number)
             continue
         line = raw.removeprefix(BOM_UTF8) if number == 1 else raw
         try:
