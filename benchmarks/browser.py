@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from tests.browser import CHROMIUM
+from tests.support.browser import CHROMIUM
 
 TOKENS = 15
 SENTENCES = 20

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from augenmerk.data.bilderbuch import GeneratedSplit
     from augenmerk.text.pairs import SentencePair
-    from tests.processes import Forker
-    from tests.runs import SharedRuns
+    from tests.support.processes import Forker
+    from tests.support.runs import SharedRuns
 
 BOOKS: "dict[GeneratedSplit, tuple[list[SentencePair], Iterator[SentencePair]]]" = {}
 """What was generated of each split so far, and what generates the rest."""
@@ -87,7 +87,7 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def shared_runs(shared_folder: Path) -> "SharedRuns":
     """Runs that are trained once in a session."""
-    from tests.runs import SharedRuns
+    from tests.support.runs import SharedRuns
 
     return SharedRuns(shared_folder)
 
@@ -95,7 +95,7 @@ def shared_runs(shared_folder: Path) -> "SharedRuns":
 @pytest.fixture(scope="session")
 def forker(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Forker]":
     """Starts processes that have imported torch already."""
-    from tests.processes import Forker
+    from tests.support.processes import Forker
 
     forker = Forker(tmp_path_factory.mktemp("forker"))
     yield forker
@@ -120,7 +120,7 @@ def chromium() -> "Iterator[Chromium]":
     """
     from playwright.sync_api import sync_playwright
 
-    from tests.browser import CHROMIUM
+    from tests.support.browser import CHROMIUM
 
     if CHROMIUM is None:
         missing = "no Chromium on this machine: pages are not tried in a browser"

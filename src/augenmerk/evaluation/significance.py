@@ -25,8 +25,8 @@ p is the level at which that interval ends at 0, so both always agree. Welch and
 freedom would be too optimistic: with two seeds, they find a difference where there is none in up to 13 % of
 studies, with three in up to 8 %. The formula above is exact where seeds or sentences dominate, and in between
 rather too careful: with many sentences, it finds a difference where there is none in 1.9 to 5.3 % of studies
-with two seeds, 3.8 to 5.3 % with three, 4.6 to 5.1 % with five (`tests/test_calibration.py`). With one seed
-there is no v_seeds, and effects speak of sentences alone.
+with two seeds, 3.8 to 5.3 % with three, 4.6 to 5.1 % with five (`tests/unit/test_calibration.py`). With one
+seed there is no v_seeds, and effects speak of sentences alone.
 
 **Approximate randomisation** speaks of these runs only: two halves of one variant's runs often differ by it.
 If two systems were equally good, it would not matter which of two translations of a sentence came from which

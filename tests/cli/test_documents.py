@@ -1,0 +1,136 @@
+"""What the documents show works: their Python, their commands, CONTRIBUTING's mechanism."""
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import augenmerk
+from augenmerk import Translation
+from augenmerk.base.config import RunConfig
+from augenmerk.study.plan import read_study
+from augenmerk.study.result import MEASURES
+from tests.cli.test_help import COMMANDS
+from tests.support.command import run_command
+from tests.support.runs import SharedRuns, tiny
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def blocks(document: str, language: str) -> list[str]:
+    text = (ROOT / document).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def test_every_file_that_a_document_links_to_is_there() -> None:
+    links = 0
+    for document in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/*.md")]:
+        for link in re.findall(r"\]\(([^)#]+)", document.read_text(encoding="utf-8")):
+            if "://" not in link:
+                assert (document.parent / link).exists(), f"{document.name} links to {link}"
+                links += 1
+    assert links > 10
+
+
+def test_the_mechanism_in_contributing_works() -> None:
+    [code] = [block for block in blocks("CONTRIBUTING.md", "python") if "class LastAttention" in block]
+    names: dict[str, Any] = {}
+    exec("from augenmerk.model.attention import *\nfrom torch import Tensor\n" + code, names)
+    attention = names["LastAttention"]()
+    mask = torch.tensor([[True, True, False], [True, True, True]])
+    context, weights = attention(torch.randn(2, 2, 4), values := torch.randn(2, 3, 8), mask)
+    assert weights.tolist() == [[[0, 1, 0]] * 2, [[0, 0, 1]] * 2]
+    torch.testing.assert_close(context[0, 0], values[0, 1])
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/python.md", "docs/looking.md"])
+def test_the_python_of_a_document_runs(
+    document: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From top to bottom, as in a notebook."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    for code in blocks(document, "python"):
+        exec(code, names)
+    assert capsys.readouterr().out
+
+
+def test_the_python_page_explains_every_public_name_and_attribute() -> None:
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    for name in augenmerk.__all__:
+        assert name in page or name in ("Bitext", "SentencePair", "Translator", "__version__"), name
+    public = {name for name in dir(Translation) if not name.startswith("_")} | {
+        *Translation.__dataclass_fields__
+    }
+    for name in public - {"tokenizers", "hypothesis", "other_words", "sum_over_words"}:
+        assert f"`{name}" in page or f"{name}`" in page, name
+
+
+def test_what_the_data_page_shows_is_what_the_command_shows() -> None:
+    [shown] = [block for block in blocks("docs/data.md", "console") if "data show bilderbuch" in block]
+    command, expected = shown.split("\n", 1)
+    assert run_command(*command.removeprefix("$ augenmerk ").split()).out.strip() == expected.strip()
+
+
+def test_the_first_translation_in_the_readme_is_what_the_command_prints() -> None:
+    [shown] = [block for block in blocks("README.md", "console") if "augenmerk translate" in block]
+    command, expected = shown.split("\n", 1)
+    assert run_command(*shlex.split(command)[2:]).out == expected
+
+
+def test_the_studies_on_the_page_can_be_read(tmp_path: Path) -> None:
+    study, contrasts, published = blocks("docs/studies.md", "toml")
+    path = tmp_path / "mine.toml"
+    path.write_text(study + contrasts, encoding="utf-8")
+    declared = read_study(path)
+    assert len(declared.runs) == 12
+    assert len({contrast.question for contrast in declared.contrasts}) == 4
+    path.write_text(
+        study.split("[factors]")[0] + published + '[factors]\nattention = ["scaled-dot"]\n', encoding="utf-8"
+    )
+    assert read_study(path).published[0].mean == 31.5
+    page = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
+    assert all(f"`{measure}`" in page for measure in MEASURES)
+
+
+def test_the_settings_file_on_the_page_can_be_read() -> None:
+    [settings] = blocks("docs/settings.md", "toml")
+    assert RunConfig.from_toml(settings, "page").model.attention == "additive"
+
+
+def test_every_file_of_a_run_is_on_the_page(shared_runs: SharedRuns, tmp_path: Path) -> None:
+    run = shared_runs.copy(tiny(), tmp_path / "run").path
+    assert run_command("evaluate", run, "--split", "val", "--alignment").code == 0
+    page = (ROOT / "docs" / "run-directory.md").read_text(encoding="utf-8")
+    for path in run.iterdir():
+        assert f"`{path.name}{'/' * path.is_dir()}`" in page, path.name
+
+
+def test_every_error_on_the_page_is_one_that_is_raised() -> None:
+    """An ellipsis on the page stands for what differs from case to case."""
+    sources = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "src").rglob("*.py")))
+    sources = re.sub(r'"\s+f?"', "", sources)  # a sentence in the code goes on in the next line
+    rows = re.findall(
+        r"^\| (.+?) \| .+ \|$", (ROOT / "docs" / "errors.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    sentences = [row for row in rows if row not in ("it says", "exit code") and not row[0].isdigit()]
+    assert len(sentences) > 20
+    for sentence in sentences:
+        for part in re.split("…|`", sentence):
+            assert part.strip(" :;.()'") in sources, f"{part!r} of {sentence!r}"
+
+
+def test_every_command_in_a_document_exists() -> None:
+    """Its name and its options; what it is about may not be there."""
+    for document in ["README.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]:
+        for block in blocks(document, "sh"):
+            for line in block.replace("\\\n", " ").splitlines():
+                if not line.startswith("augenmerk "):
+                    continue
+                words = shlex.split(line, comments=True)[1:]
+                name = next(n for n in (" ".join(words[:2]), words[0]) if n in COMMANDS)
+                known = {opt for param in COMMANDS[name].params for opt in param.opts}
+                assert {word for word in words if word.startswith("--")} <= known, f"{document}: {line}"

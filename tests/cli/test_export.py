@@ -1,0 +1,360 @@
+"""`augenmerk export`: what it writes, what it refuses, and how modules become one script."""
+
+import json
+import re
+import shutil
+from base64 import b64decode
+from hashlib import sha256
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import augenmerk.web
+from augenmerk import load
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.files import read_text
+from augenmerk.run.directory import RunDirectory
+from augenmerk.web import MAX_BEAM
+from augenmerk.web.examples import CAPTIONS, PICTURE_BOOK, make_example
+from augenmerk.web.export import make_page, render_file
+from augenmerk.web.templates import LEVELS, join_modules, list_modules
+from tests.support.command import fails_with_a_sentence, run_command, run_json
+from tests.support.processes import ROOT
+from tests.support.runs import SharedRuns, tiny
+
+HERE = Path(augenmerk.web.__file__).parent
+SENTENCE = "Der Hund schläft."
+
+
+@pytest.fixture(scope="module")
+def run(shared_runs: SharedRuns, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return shared_runs.copy(tiny(), tmp_path_factory.mktemp("export") / "tiny").path
+
+
+class Blocks(HTMLParser):
+    """The scripts of a page by their id, and what else would be executed or fetched."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.blocks: dict[str, str] = {}
+        self.styles: list[str] = []
+        self.policy = ""
+        self._inside: str | None = None
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        assert not any(name.startswith("on") for name in given)
+        if tag == "meta" and given.get("http-equiv") == "Content-Security-Policy":
+            self.policy = given["content"] or ""
+        if tag in ("script", "style"):
+            self._inside = tag if tag == "style" else given.get("id") or "main"
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("script", "style"):
+            self._inside = None
+
+    def handle_data(self, data: str) -> None:
+        if self._inside == "style":
+            self.styles.append(data)
+        elif self._inside is not None:
+            self.blocks[self._inside] = self.blocks.get(self._inside, "") + data
+
+
+def read_page(path: Path) -> Blocks:
+    return Blocks(path.read_text(encoding="utf-8"))
+
+
+def test_a_page_is_one_file_with_everything_in_it(run: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    answer = run_json("export", run, "--out", page, "--beam", 3, "--example", SENTENCE)
+    assert answer == {"file": str(page), "runs": ["tiny"], "beam": 3, "examples": [SENTENCE]}
+    found = read_page(page)
+    assert set(found.blocks) == {"page-data", "main", "engine", "model-0", "weights-0"}
+    settings = json.loads(found.blocks["model-0"])
+    assert settings["name"] == "tiny"
+    weights = b64decode(found.blocks["weights-0"])
+    last = max(settings["tensors"], key=lambda tensor: tensor["offset"])
+    assert last["offset"] + 2 * int(np.prod(last["shape"])) <= len(weights)
+    assert [each.name for each in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_the_policy_lets_run_only_what_is_in_the_page(run: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert run_command("export", run, "--out", page).code == 0
+    found = read_page(page)
+    [style] = found.styles
+    hashes = {name: re.findall(rf"{name}-src 'sha256-([^']+)'", found.policy) for name in ("script", "style")}
+    for name, text in (("script", found.blocks["main"]), ("style", style)):
+        assert [b64decode(each) for each in hashes[name]] == [sha256(text.encode()).digest()]
+    assert found.policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in found.policy
+    assert not re.search("https?:", found.policy)
+
+
+def test_stored_examples_are_what_python_computes(run: Path) -> None:
+    page = make_page([run], beam=4, examples=[SENTENCE, "  "])
+    assert page.beam == 4
+    [first, empty] = page.examples
+    assert first["source"] == SENTENCE
+    stored = first["translations"][0]
+    exact = make_example(load(run), SENTENCE, 4)
+    assert stored["ids"] == exact["ids"]
+    np.testing.assert_allclose(stored["subword_attention"], exact["subword_attention"], atol=5e-3)
+    translation = load(run).translate(SENTENCE, beam=4)
+    assert stored["translation"] == translation.text
+    assert exact["target_words"] == list(translation.target_words)
+    assert translation.hypothesis is not None
+    own = list(translation.hypothesis.token_log_probabilities)
+    assert exact["token_log_probabilities"] == pytest.approx(own, abs=2e-5)
+    # The probability of each token stands among the likeliest, if it is one of them.
+    for token, log_probability, likely in zip(
+        exact["ids"], exact["token_log_probabilities"], exact["next"], strict=False
+    ):
+        probabilities = [each["probability"] for each in likely]
+        assert probabilities == sorted(probabilities, reverse=True)
+        said = [each["probability"] for each in likely if each["id"] == token]
+        assert all(np.log(each) == pytest.approx(log_probability, abs=1e-3) for each in said)
+    assert empty["translations"][0]["target_words"] == []
+    assert empty["translations"][0]["tree"] is None
+
+
+def test_a_stored_tree_is_that_of_the_search(run: Path) -> None:
+    translator = load(run)
+    tree, stored = translator.trace(SENTENCE, beam=3, n_best=3), make_example(translator, SENTENCE, 3)["tree"]
+    assert stored["tokens"] == [node["token"] for node in tree["nodes"]]
+    assert stored["parents"] == [node["parent"] for node in tree["nodes"]]
+    assert stored["statuses"] == "".join(node["status"][0] for node in tree["nodes"])
+    assert all(stored["texts"][node["token"]] == node["text"] for node in tree["nodes"])
+
+
+def test_the_model_that_ships_fits_into_eight_megabytes(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert run_json("export", "--out", page)["examples"] == list(CAPTIONS)
+    assert page.stat().st_size <= 8_000_000
+    data = json.loads(read_page(page).blocks["page-data"])
+    [model] = data["models"]
+    assert "research and teaching" in model["licence"]
+    assert not model["rounded"]  # it ships in half precision
+
+
+def test_examples_are_german_if_the_run_is(run: Path, shared_runs: SharedRuns, tmp_path: Path) -> None:
+    page = make_page([run])
+    assert [each["source"] for each in page.examples] == list(PICTURE_BOOK)
+    assert page.models[0]["rounded"]  # from single precision
+    english = shared_runs.copy(tiny(data__source_language="en"), tmp_path / "english")
+    assert make_page([english.path]).examples == []
+
+
+def test_two_runs_are_named_apart(run: Path, tmp_path: Path) -> None:
+    other = tmp_path / "tiny"
+    shutil.copytree(run, other)
+    page = make_page([run, other], examples=[SENTENCE])
+    names = [f"{each.parent.name}/tiny" for each in (run, other)]
+    assert [model["name"] for model in page.models] == names  # no whole path, which is nobody else's business
+    page = make_page([run, run], examples=[SENTENCE])
+    names = [f"{run.parent.name}/tiny (1)", f"{run.parent.name}/tiny (2)"]
+    assert [model["name"] for model in page.models] == names
+    assert [len(each["translations"]) for each in page.examples] == [2]
+    assert set(Blocks(render_file(page)).blocks) >= {"model-1", "weights-1"}
+
+
+def test_a_folder_has_addresses_that_change_with_what_is_behind_them(run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "site"
+    assert run_command("export", run, "--out", folder).code == 0
+    names = {"page.css", "page.js", "engine.js", "model.json", "weights.bin"}
+    assert {each.name for each in folder.iterdir()} == {*names, "index.html"}
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    for name in names:
+        assert f"{name}?{sha256((folder / name).read_bytes()).hexdigest()[:12]}" in page
+    message = fails_with_a_sentence("export", run, "--out", folder)
+    assert "index.html is already there" in message
+    assert run_command("export", run, "--out", folder, "--overwrite").code == 0
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_a_folder_keeps_nothing_of_an_earlier_page_but_everything_else(run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "site"
+    assert run_command("export", run, run, "--out", folder, "--example", SENTENCE).code == 0
+    two = {"model-2.json", "weights-2.bin"}
+    assert two < {each.name for each in folder.iterdir()}
+    (folder / "model-3.json").write_text("mine")
+    (folder / "notes.txt").write_text("mine")
+    (folder / "model-2.json").write_text("mine by now")
+    again = ("export", run, "--out", folder, "--example", SENTENCE, "--overwrite")
+    assert run_command(*again).code == 0
+    left = {each.name for each in folder.iterdir()}
+    assert "weights-2.bin" not in left
+    assert {"model-2.json", "model-3.json", "notes.txt"} < left
+    assert (folder / "model-2.json").read_text() == "mine by now"
+    # Where there was no page of ours, nothing is removed.
+    (folder / "weights-2.bin").write_bytes(b"mine")
+    (folder / "index.html").write_text("weights-2.bin")
+    assert run_command(*again).code == 0
+    assert (folder / "weights-2.bin").read_bytes() == b"mine"
+
+
+def test_a_beam_wider_than_that_of_a_page_is_said(run: Path, shared_runs: SharedRuns, tmp_path: Path) -> None:
+    wide = shared_runs.copy(tiny(search__beam=MAX_BEAM + 5), tmp_path / "wide").path
+    page = tmp_path / "page.html"
+    found = run_command("export", wide, "--out", page, "--example", SENTENCE)
+    assert found.code == 0
+    assert f"a beam of {MAX_BEAM + 5}" in found.err
+    assert len([line for line in found.err.splitlines() if line.startswith("augenmerk:")]) == 1
+    assert json.loads(read_page(page).blocks["page-data"])["beam"] == MAX_BEAM
+    again = ("export", "--out", page, "--overwrite", "--example", SENTENCE)
+    for arguments in ((run,), (wide, "--beam", 2)):
+        assert "a beam of" not in run_command(again[0], *arguments, *again[1:]).err
+
+
+def test_what_is_there_is_kept_unless_one_says_otherwise(run: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("mine")
+    assert "pass --overwrite" in fails_with_a_sentence("export", run, "--out", page)
+    assert page.read_text() == "mine"
+    assert run_command("export", run, "--out", page, "--overwrite").code == 0
+    assert page.stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--out", "page.txt"), "ends in .html"),
+        (("--out", "no/such/page.html"), "no folder"),
+        (("nowhere", "--out", "page.html"), "nowhere"),
+        (("a", "b", "c", "--out", "page.html"), "one run, or two"),
+        (("--out", "page.html", "--example", " "), "Sentence 1 is empty"),
+        (("--out", "page.html", *["--example", "Hund."] * 51), "room for 50"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_a_sentence(
+    arguments: tuple[str, ...], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert words in fails_with_a_sentence("export", *arguments)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_named_like_a_page_is_refused(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "page.html").mkdir()
+    assert "is a folder" in fails_with_a_sentence("export", run, "--out", tmp_path / "page.html")
+
+
+def test_a_mechanism_in_python_is_refused(run: Path, tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    shutil.copytree(run, own)
+    config = read_text(own / "config.toml")
+    changed = config.replace('attention = "scaled-dot"', 'attention = "mine.py:Mine"')
+    assert changed != config
+    (own / "config.toml").write_text(changed, encoding="utf-8")
+    RunDirectory.open(own, accept_changes=True)
+    with pytest.raises(AugenmerkError, match="written in Python, which a browser cannot run"):
+        make_page([own])
+
+
+def test_weights_beyond_half_precision_are_refused(run: Path, tmp_path: Path) -> None:
+    large = tmp_path / "large"
+    shutil.copytree(run, large)
+    directory = RunDirectory.open(large)
+    arrays = {name: array.copy() for name, array in directory.load_model().items()}
+    arrays["W_b.weight"][0, 0] = 1e6
+    directory.save_model(arrays, directory.about_model)
+    sentence = fails_with_a_sentence("export", large, "--out", tmp_path / "page.html")
+    assert "half precision" in sentence
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_two_runs_need_the_same_languages(run: Path, shared_runs: SharedRuns, tmp_path: Path) -> None:
+    other = shared_runs.copy(tiny(data__source_language="en"), tmp_path / "english")
+    sentence = fails_with_a_sentence("export", run, other.path, "--out", tmp_path / "page.html")
+    assert "from de to en" in sentence
+    assert "from en to de" in sentence
+
+
+# -- modules -----------------------------------------------------------------------------------------------
+
+
+def write_modules(folder: Path, **modules: str) -> Path:
+    for name, text in modules.items():
+        (folder / f"{name}.js").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_modules_are_joined_in_the_order_in_which_they_need_each_other(tmp_path: Path) -> None:
+    write_modules(
+        tmp_path,
+        main='import { b } from "./b.js";\nimport { a } from "./a.js";\na(b);\n',
+        b='import { a } from "./a.js";\n\nexport const b = a(1);\n',
+        a="export function a(x) {\n  return x;\n}\n",
+        unused="export const unused = 1;\n",
+    )
+    script = join_modules(tmp_path / "main.js")
+    assert re.findall(r"^// -- (.*)", script, re.M) == ["a.js", "b.js", "main.js"]
+    assert "import" not in script
+    assert "export" not in script
+
+
+@pytest.mark.parametrize("entry", ["page/start.js", "engine/worker.js", "theory/main.js"])
+def test_modules_follow_the_rule_by_which_they_are_joined(entry: str) -> None:
+    modules = [path.read_text(encoding="utf-8") for path in list_modules(HERE / entry)]
+    exported: set[str] = set()
+    for text in modules:  # each comes after those that it needs, unless there is a circle
+        for names in re.findall(r"^import \{([\w\s,]+)\}", text, re.M):
+            assert {each.strip() for each in names.split(",")} - {""} <= exported
+        exported |= set(re.findall(r"^export (?:async )?(?:function\*?|class|const) (\w+)", text, re.M))
+    script = join_modules(HERE / entry)
+    assert not re.search(r"^(?:import|export|var)\b|^(?:const|let)\s*[\[{]", script, re.M)
+    assert not re.search("</script|<!--", script, re.I)
+    declared = re.findall(r"^(?:async )?(?:function\*?|class|const|let) (\w+)", script, re.M)
+    assert len(declared) == len(set(declared)) > 10
+
+
+def test_no_two_modules_of_the_page_and_its_engine_declare_the_same_name() -> None:
+    declared: dict[str, Path] = {}
+    pattern = re.compile(r"^(?:export )?(?:async )?(?:function\*?|class|const|let) (\w+)", re.M)
+    for module in sorted((*HERE.glob("engine/*.js"), *HERE.glob("page/*.js"))):
+        for name in pattern.findall(module.read_text(encoding="utf-8")):
+            assert name not in declared, f"{module.name} and {declared[name].name} declare {name}"
+            declared[name] = module
+
+
+def test_maps_have_as_many_shades_as_the_style_sheet() -> None:
+    [levels] = re.findall(r"^const LEVELS = (\d+);", (HERE / "page" / "shown.js").read_text("utf-8"), re.M)
+    assert int(levels) == LEVELS
+
+
+def test_both_languages_have_all_texts() -> None:
+    text = (HERE / "page" / "texts.js").read_text(encoding="utf-8")
+    blocks = re.findall(r"^  (\w\w): \{\n(.*?)^  \},", text, re.M | re.S)
+    keys: dict[str, dict[str, Any]] = {
+        language: dict(re.findall(r'^    (\w+):\s+"(.*)",$', block, re.M)) for language, block in blocks
+    }
+    assert set(keys) == {"en", "de"}
+    assert set(keys["en"]) == set(keys["de"])
+    for key, english in keys["en"].items():
+        names = [sorted(set(re.findall(r"\{(\w+)\}", each))) for each in (english, keys["de"][key])]
+        assert names[0] == names[1], key
+    used = "".join(path.read_text(encoding="utf-8") for path in (HERE / "page").glob("*.*"))
+    for key in re.findall(r'\bt\("(\w+)"', used):
+        assert key in keys["en"], key
+    # The engine's errors are codes with values, for which the page has the sentences.
+    engine = "".join(path.read_text(encoding="utf-8") for path in (HERE / "engine").glob("*.js"))
+    errors = re.findall(r'new EngineError\("(\w+)"(?:, \{ (.*?) \})?\)', engine)
+    assert len(errors) == engine.count("new EngineError(") > 10
+    for code, values in errors:
+        given = set(re.findall(r"(?:^|, )(\w+)", values))
+        assert given >= set(re.findall(r"\{(\w+)\}", keys["en"][code])), code
+
+
+def test_all_that_an_address_holds_is_documented() -> None:
+    text = (HERE / "page" / "state.js").read_text(encoding="utf-8")
+    state = text.partition("export function makeState")[2].partition("\n}")[0]
+    keys = set(re.findall(r"^    (\w+)[:,]", state, re.M))
+    assert {"text", "beam", "tried", "changed"} < keys
+    address = (ROOT / "docs" / "page.md").read_text(encoding="utf-8").partition("## The address")[2]
+    rows = re.findall(r"^\| (`.*?) \|", address, re.M)
+    assert {key for row in rows for key in re.findall(r"`(\w+)`", row)} == keys

@@ -1,0 +1,174 @@
+"""What help says can be done: examples run as they stand."""
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from augenmerk.base import config
+from augenmerk.base.config import RunConfig
+from augenmerk.cli import EXAMPLE_WIDTH, app, lay_out_examples
+from augenmerk.data import Bitext, multi30k
+from augenmerk.study import demo, plan
+from tests.process.test_report import make_result
+from tests.support.command import run_command
+from tests.support.runs import SharedRuns, tiny
+from tests.unit.test_demo import small
+
+SMALL = (
+    *("data.bilderbuch.pairs=200", "train.epochs=1", "train.batch_size=16", "train.precision=fp32"),
+    *("model.embedding=8", "model.hidden=8", "model.key=8", "text.vocabulary_size=400"),
+)
+PAIRS = 40
+"""As many pairs of each split are read."""
+
+ADDED = {
+    **{"bench train": ["--steps", "1"], "bench decode": ["--sentences", "4"]},
+    "serve": ["--check", "--port", "0"],
+}
+"""Options that keep an example of these commands short."""
+
+STUDY = """
+question = "Does it matter?"
+seeds = [1]
+[factors]
+attention = ["none"]
+[settings]
+data.bilderbuch.pairs = 200
+model.hidden = 8
+train.epochs = 1
+train.bleu = false
+"""
+
+
+def walk(command: Any, context: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Yields every command below this one with its name, such as `data show`."""
+    for each in command.list_commands(context):
+        below = command.get_command(context, each)
+        if hasattr(below, "list_commands"):
+            yield from walk(below, context, f"{name}{each} ")
+        else:
+            yield f"{name}{each}", below
+
+
+ROOT: Any = typer.main.get_command(app)
+COMMANDS = dict(walk(ROOT, ROOT.make_context("augenmerk", [], resilient_parsing=True)))
+
+
+def read_examples(epilogs: Iterable[str]) -> list[str]:
+    text = "\n".join(epilogs).replace(" \\\n", "")
+    return [" ".join(line.split()) for line in text.splitlines() if re.match(r"augenmerk [a-z]", line)]
+
+
+EXAMPLES = dict.fromkeys(read_examples([ROOT.epilog, *(each.epilog for each in COMMANDS.values())]))
+
+
+@pytest.fixture(scope="module")
+def folder(shared_runs: SharedRuns, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what the examples name: runs, a study, sentences and pairs."""
+    folder = tmp_path_factory.mktemp("examples")
+    (folder / "runs").mkdir()
+    for name, seed in (("mine", 1), ("a", 1), ("b", 2), ("c", 2)):
+        shared_runs.copy(tiny(train__seed=seed), folder / "runs" / name)
+    shared_runs.copy(tiny(model__attention="multi-head"), folder / "runs" / "multi-head")
+    transformer = {"model__architecture": "transformer", "model__attention": "multi-head", "model__layers": 2}
+    shared_runs.copy(tiny(**transformer), folder / "runs" / "transformer")
+    (folder / "runs" / "study-small").mkdir()
+    make_result().save(folder / "runs" / "study-small")
+    (folder / "de.txt").write_text("Der kleine Hund schläft.\nDie Frau lacht.\n", encoding="utf-8")
+    (folder / "pairs.tsv").write_text("Der Hund schläft.\tThe dog sleeps.\n" * 3, encoding="utf-8")
+    (folder / "system.txt").write_text("A dog.\n" * PAIRS, encoding="utf-8")
+    (folder / "answers.csv").write_text("student,task,answer\nAda,1.2,c*(k_a + k_b)\n", encoding="utf-8")
+    (folder / "mine.toml").write_text(STUDY, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_example_runs(
+    example: str, folder: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With smaller models and less data, and without a network; otherwise as it stands."""
+    load_config = config.load_config
+
+    def load_small(name: str, settings: Iterable[str] = ()) -> RunConfig:
+        made = load_config(name, (*SMALL, *settings))
+        # The size of the vocabulary is still the preset's, which gives way to that of a prepared corpus.
+        return made.leaving_open({*made.left_open, "text.vocabulary_size"}) if made.left_open else made
+
+    monkeypatch.setattr(config, "load_config", load_small)
+    if "--resume" not in example:  # a run is resumed on all the pairs that it was begun with
+        read_split = Bitext.__getitem__
+        monkeypatch.setattr(
+            Bitext, "__getitem__", lambda self, name: list(islice(read_split(self, name), PAIRS))
+        )
+    monkeypatch.setattr(demo, "demo_config", small)
+    monkeypatch.setattr(multi30k, "fetch", lambda *_: folder)
+    monkeypatch.setitem(plan.BUNDLED_STUDIES, "small", folder / "mine.toml")
+    if needs_multi30k(example):
+        request.getfixturevalue("multi30k_folder")
+    command, _, output = example.partition(" > ")
+    command, _, file = command.partition(" < ")
+    arguments = shlex.split(command)[1:]
+    arguments += [
+        each for name, added in ADDED.items() if example.startswith(f"augenmerk {name}") for each in added
+    ]
+    stdin = (folder / file).read_bytes() if file else b"Ein Hund.\n"
+    answer = run_command(*arguments, stdin=stdin, cwd=folder)
+    assert answer.code == 0, answer.err
+    if output:
+        (folder / output).write_text(answer.out, encoding="utf-8")
+
+
+def needs_multi30k(example: str) -> bool:
+    """Returns whether the example reads data that not every machine has."""
+    shipped = re.match(r"augenmerk evaluate -(?!-data)", example)
+    return (
+        shipped is not None
+        or re.search("multi30k|test_2016", example.replace("fetch multi30k", "")) is not None
+    )
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_keeps_examples_whole(name: str) -> None:
+    shown = run_command(*name.split(), "--help", env={"COLUMNS": "80"}).out
+    lines = [line.strip() for line in shown.splitlines()]
+    assert re.search(r"-h, --help +Show this message", shown)
+    for line in COMMANDS[name].epilog.splitlines():
+        if line.startswith(("augenmerk", "    --")):
+            assert line.strip() in lines, "the example is broken"
+            assert len(line) <= EXAMPLE_WIDTH
+    if name != "demo":
+        assert re.search(r"--json +(One|Print)", shown)
+
+
+@pytest.mark.parametrize("name", ["", "data", "train", "data export", "evaluate"])
+def test_help_for_a_narrow_terminal_cuts_no_word(name: str) -> None:
+    shown = run_command(*name.split(), "--help", env={"COLUMNS": "40"}).out
+    assert "…" not in shown
+    examples = (COMMANDS[name].epilog if name in COMMANDS else "").splitlines()
+    whole = {line.strip() for line in examples if line.startswith(("augenmerk", "    --"))}
+    assert whole <= {line.strip() for line in shown.splitlines()}
+    for param in COMMANDS[name].params if name in COMMANDS else ():
+        assert param.opts[0] in shown or param.param_type_name == "argument"
+
+
+def test_every_option_is_explained() -> None:
+    for name, command in COMMANDS.items():
+        for param in command.params:
+            assert (param.help or "").strip(), f"{name}: {param.name}"
+
+
+def test_a_long_example_is_continued_after_a_backslash() -> None:
+    command = "augenmerk evaluate " + " ".join(f"--split number-{n}" for n in range(9))
+    shown = lay_out_examples(f"Examples:  augenmerk demo    {command}    It is long.")
+    keep, first, *lines, empty, last = shown.splitlines()
+    assert (keep, first, lines[0]) == ("\b", "Examples:", "augenmerk demo")
+    assert (empty, last) == ("", "It is long.")
+    assert max(map(len, lines)) <= EXAMPLE_WIDTH
+    assert lay_out_examples(shown) == shown
+    assert read_examples([shown]) == ["augenmerk demo", command]

@@ -1,0 +1,442 @@
+"""An attention mechanism in a person's own file: trained, recorded, and executed only if it is named."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from augenmerk import AugenmerkError, load, load_mechanism
+from augenmerk.base.config import ModelConfig
+from augenmerk.base.entries import MECHANISMS
+from augenmerk.model.attention import CUSTOM_MECHANISMS, Attention, find_mechanism
+from augenmerk.model.custom import MECHANISM_FILES
+from augenmerk.model.interface import build_model
+from augenmerk.model.trial import try_mechanism
+from augenmerk.run.directory import RunDirectory
+from augenmerk.study.plan import read_study
+from augenmerk.study.runner import run_study
+from augenmerk.training.start import start
+from tests.cli.test_documents import blocks
+from tests.support.command import fails_with_a_sentence, run_command
+from tests.support.runs import tiny
+
+SPARSEMAX = '''
+"""Sparsemax attention (Martins and Astudillo 2016): weights that can be exactly 0."""
+
+import torch
+from torch import Tensor, nn
+
+from augenmerk.base.config import ModelConfig
+from augenmerk.model.attention import Attention, Memory
+
+print("executed", flush=True)
+
+
+def sparsemax(scores: Tensor) -> Tensor:
+    ordered, _ = scores.sort(dim=-1, descending=True)
+    total = ordered.cumsum(-1) - 1
+    count = torch.arange(1, scores.shape[-1] + 1, device=scores.device, dtype=scores.dtype)
+    support = (ordered * count > total).sum(-1, keepdim=True)
+    threshold = total.gather(-1, support - 1) / support
+    return (scores - threshold).clamp(min=0)
+
+
+class Sparsemax(Attention):
+    def __init__(self, query: int, value: int) -> None:
+        super().__init__()
+        self.W = nn.Linear(value, query, bias=False)
+
+    @classmethod
+    def from_config(cls, config: ModelConfig) -> "Sparsemax":
+        return cls(config.hidden, 2 * config.hidden)
+
+    def keys(self, states: Tensor) -> Tensor:
+        return self.W(states)
+
+    def attend(self, queries, memory: Memory, *, need_weights: bool = True):
+        scores = queries @ memory.keys.mT
+        if memory.mask is not None:
+            scores = scores.masked_fill(~memory.mask[:, None, :], -1e9)
+        weights = sparsemax(scores)
+        return self.mix(weights, memory), weights if need_weights else None
+
+
+class Other:
+    pass
+'''
+
+TINY = (
+    *("--data", "bilderbuch", "--epochs", "2", "--set", "data.bilderbuch.pairs=200"),
+    *("--set", "model.embedding=16", "--set", "model.hidden=16", "--set", "model.key=16"),
+    *("--set", "train.select_by=loss", "--set", "train.bleu=false", "--set", "text.vocabulary_size=400"),
+)
+SENTENCE = "Der kleine Hund schläft."
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("own") / "mine.py"
+    path.write_text(SPARSEMAX, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def trained(file: Path) -> Path:
+    """A run that was trained with the mechanism, through the command line."""
+    place = file.parent / "run"
+    answer = run_command(
+        "train", "quick", *TINY, "--attention", f"{file}:Sparsemax", "--out", str(place), "--json"
+    )
+    assert answer.code == 0, answer.err
+    assert answer.out.startswith("executed\n")
+    forget_loaded_mechanisms()
+    return place
+
+
+@pytest.fixture(autouse=True)
+def _every_test_starts_without_own_mechanisms() -> Iterator[None]:
+    yield
+    forget_loaded_mechanisms()
+
+
+def forget_loaded_mechanisms() -> None:
+    for name in list(CUSTOM_MECHANISMS):
+        del CUSTOM_MECHANISMS[name], MECHANISM_FILES[name]
+
+
+def test_the_run_records_the_mechanism_and_keeps_its_code(trained: Path, file: Path) -> None:
+    assert 'attention = "mine.py:Sparsemax"' in (trained / "config.toml").read_text(encoding="utf-8")
+    assert (trained / "mine.py").read_bytes() == file.read_bytes()
+
+
+def test_it_is_executed_only_if_it_is_named(trained: Path, tmp_path: Path) -> None:
+    for command in (
+        ("translate", "--model", trained, SENTENCE),
+        ("evaluate", trained, "--split", "val"),
+        ("diagram", "--model", trained, SENTENCE),
+        ("patterns", trained),
+        ("faithfulness", trained),
+    ):
+        sentence = fails_with_a_sentence(*command)
+        assert "--attention" in sentence
+        assert "mine.py:Sparsemax" in sentence
+    moved = tmp_path / "mine.py"
+    shutil.copy(trained / "mine.py", moved)
+    named = ("--attention", f"{moved}:Sparsemax")
+    out = run_command("translate", "--model", trained, *named, "--json", SENTENCE).out
+    assert out.startswith("executed\n")
+    weights = json.loads(out.removeprefix("executed\n"))["attention"]
+    assert all(sum(row) == pytest.approx(1.0, abs=1e-4) for row in weights)
+
+
+def test_in_python(trained: Path) -> None:
+    with pytest.raises(AugenmerkError, match="which runs only if"):
+        load(trained)
+    name = load_mechanism(f"{trained / 'mine.py'}:Sparsemax")
+    assert name == "mine.py:Sparsemax"
+    translation = load(trained).translate(SENTENCE)
+    np.testing.assert_allclose(
+        translation.attention.sum(axis=1), np.ones(len(translation.target_words)), rtol=1e-6, atol=1e-5
+    )
+
+
+def test_training_can_be_resumed_with_the_same_flag(trained: Path, tmp_path: Path) -> None:
+    place = tmp_path / "run"
+    shutil.copytree(trained, place)
+    (place / "result.json").unlink()
+    resume = ("train", "--resume", "--out", place)
+    answer = run_command(*resume)
+    assert answer.code == 2
+    assert "--attention" in answer.err
+    assert run_command(*resume, "--attention", f"{place / 'mine.py'}:Sparsemax").code == 0
+    assert (place / "result.json").exists()
+
+
+def edited(file: Path, place: Path, old: str = "self.W(states)", new: str = "0.5 * self.W(states)") -> Path:
+    """Writes the file to `place` with a change."""
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(text.replace(old, new), encoding="utf-8")
+    return place
+
+
+def test_an_edited_file_is_refused_with_old_weights(trained: Path, file: Path, tmp_path: Path) -> None:
+    named = ("--attention", f"{edited(file, tmp_path / 'mine.py')}:Sparsemax")
+    unfinished = tmp_path / "unfinished"
+    shutil.copytree(trained, unfinished)
+    (unfinished / "result.json").unlink()
+    before = {path: path.read_bytes() for path in unfinished.iterdir() if path.is_file()}
+    for command in (
+        ("translate", "--model", trained, SENTENCE),
+        ("evaluate", trained, "--split", "val"),
+        ("diagram", "--model", trained, SENTENCE),
+        ("faithfulness", trained),
+        ("train", "--resume", "--out", unfinished),
+        ("train", "--from", trained, "--epochs", "1", "--out", tmp_path / "tuned"),
+    ):
+        answer = run_command(*command, *named)
+        assert answer.code == 2, command
+        sentence = answer.err.splitlines()[-1]
+        assert f"{tmp_path / 'mine.py'} is not the code with which" in sentence
+        assert "'Sparsemax' was changed; use the copy in the run, --attention" in sentence
+        assert "/mine.py:Sparsemax, or train a new run." in sentence
+    assert {path: path.read_bytes() for path in before} == before
+    assert not (tmp_path / "tuned").exists()
+    with pytest.raises(AugenmerkError, match="is not the code with which"):
+        load(trained)
+
+
+def test_what_the_class_does_not_use_may_be_edited(trained: Path, file: Path, tmp_path: Path) -> None:
+    for number, (old, new) in enumerate(
+        (
+            ("def keys", "# the other side\n\n    def keys"),
+            ('"""Sparsemax attention', '"""Sparse attention'),
+            ("class Other:\n    pass", "class Other(Attention):\n    selective = False"),
+        )
+    ):
+        place = edited(file, tmp_path / str(number) / "mine.py", old, new)
+        assert run_command("translate", "--model", trained, "--attention", f"{place}:Sparsemax", SENTENCE).out
+
+
+def test_the_copy_in_a_run_is_bound_to_it(trained: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(trained, run)
+    command = ("translate", "--model", run, "--attention", f"{run / 'mine.py'}:Sparsemax", SENTENCE)
+    edited(run / "mine.py", run / "mine.py")
+    answer = run_command(*command)
+    assert answer.code == 2
+    assert f"{run / 'mine.py'} was changed after the run was created" in answer.err
+    assert f"augenmerk train --resume --out {run} --accept-changes" in answer.err
+    assert run_command("train", "--resume", "--out", run, "--accept-changes").code == 0
+    assert run_command(*command).code == 0
+    (run / "mine.py").unlink()
+    named = ("--attention", f"{trained / 'mine.py'}:Sparsemax")
+    answer = run_command("translate", "--model", run, *named, SENTENCE)
+    assert f"{run / 'mine.py'} is missing" in answer.err
+
+
+def test_two_files_of_one_name_are_not_confused(trained: Path, file: Path, tmp_path: Path) -> None:
+    same = edited(file, tmp_path / "a" / "mine.py", "def keys", "def  keys")
+    other = edited(file, tmp_path / "b" / "mine.py")
+    complaint = f"{other} and {file} both define 'mine.py:Sparsemax', and differently"
+
+    both = [part for place in (file, other) for part in ("--attention", f"{place}:Sparsemax")]
+    answer = run_command("translate", "--model", trained, *both, SENTENCE)
+    assert answer.code == 2
+    assert complaint in answer.err
+    forget_loaded_mechanisms()
+
+    name = load_mechanism(f"{same}:Sparsemax")
+    assert load_mechanism(f"{file}:Sparsemax") == name
+    start(tiny(model__attention=name), tmp_path / "first")
+    assert load_mechanism(f"{other}:Sparsemax") == name
+    for run in (trained, tmp_path / "first"):
+        with pytest.raises(AugenmerkError, match=r"/b/mine\.py is not the code with which"):
+            load(run)
+    with pytest.raises(AugenmerkError, match=re.escape(complaint)):
+        start(tiny(model__attention=name), tmp_path / "second")
+    load_mechanism(f"{trained / 'mine.py'}:Sparsemax")  # as the sentence says
+    assert load(trained).translate(SENTENCE).text
+
+
+def test_a_file_that_is_edited_within_a_second_is_loaded_as_it_is(tmp_path: Path) -> None:
+    """Python's cache of compiled files takes it for the same if size and second are the same."""
+    file = tmp_path / "mine.py"
+    for value in ("1.0", "2.0"):
+        file.write_text(
+            f"from augenmerk.model.attention import DotAttention\n\n\n"
+            f"class Mine(DotAttention):\n    factor = {value}\n",
+            encoding="utf-8",
+        )
+        os.utime(file, (1e9, 1e9))
+        assert vars(CUSTOM_MECHANISMS[load_mechanism(f"{file}:Mine")])["factor"] == float(value)
+    assert not (tmp_path / "__pycache__").exists()
+
+
+def test_a_file_may_be_a_link_with_another_name(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "link.py").symlink_to(file)
+    config = tiny(model__attention=load_mechanism(f"{tmp_path / 'link.py'}:Sparsemax"))
+    run = start(config, tmp_path / "run")
+    assert run.read_code() == file.read_bytes()
+
+
+def test_bad_names_and_files_get_a_sentence(file: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.py"
+    broken.write_text("def", encoding="utf-8")
+    for place, complaint in (
+        ("mine", "is not a mechanism in a file"),
+        (f"{tmp_path / 'absent.py'}:A", "there is no such file"),
+        (f"{file}:Absent", "has no class 'Absent'"),
+        (f"{file}:Other", "has no class 'Other'"),
+        (f"{broken}:A", "cannot be loaded: SyntaxError"),
+    ):
+        with pytest.raises(AugenmerkError, match=complaint):
+            load_mechanism(place)
+
+
+def test_a_study_asks_for_it_before_anything_is_trained(tmp_path: Path) -> None:
+    study = tmp_path / "study.toml"
+    study.write_text(
+        'question = "Is it?"\nbase = "quick"\nseeds = [1]\n'
+        '[settings]\n"data.bitext" = "bilderbuch"\n[factors]\nattention = ["mean", "mine.py:Mine"]\n',
+        encoding="utf-8",
+    )
+    answer = run_command("study", study, "--out", tmp_path / "out")
+    assert (answer.code, answer.out) == (2, ""), answer.err
+    assert "give --attention PATH/mine.py:Mine" in answer.err
+    assert not (tmp_path / "out").exists()
+
+
+STUDY = """
+question = "Is it?"
+base = "quick"
+seeds = [1]
+splits = ["val"]
+[settings]
+data.bitext = "bilderbuch"
+data.bilderbuch.pairs = 100
+model.embedding = 16
+model.hidden = 16
+model.key = 16
+text.vocabulary_size = 400
+train.epochs = 1
+[factors]
+attention = ["mine.py:Sparsemax"]
+"""
+
+
+def test_the_workers_of_a_study_use_the_code_that_was_loaded(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
+    study, out = read_study(tmp_path / "study.toml"), tmp_path / "out"
+    mine = edited(file, tmp_path / "mine.py", "def keys", "def  keys")
+    loaded = mine.read_bytes()
+    load_mechanism(f"{mine}:Sparsemax")
+    mine.write_text("raise SystemExit('edited')", encoding="utf-8")
+    result = run_study(study, out, jobs=1, device="cpu", on_progress=lambda _statuses: None)
+    assert result.complete, result.variants
+    [run] = [RunDirectory.open(out / planned.path) for planned in study.runs]
+    assert run.read_code() == loaded
+
+    # Another seed with an edited file would be pooled with the first.
+    forget_loaded_mechanisms()
+    (tmp_path / "study.toml").write_text(STUDY.replace("[1]", "[1, 2]"), encoding="utf-8")
+    named = ("--attention", f"{edited(file, tmp_path / 'mine.py')}:Sparsemax")
+    answer = run_command("study", tmp_path / "study.toml", *named, "--out", out)
+    assert answer.code == 2
+    assert f"{mine} is not the code with which {run.path} was trained" in answer.err
+    assert not (out / study.runs[0].path.parent / "seed-2").exists()
+
+
+def test_a_study_tries_its_mechanisms_before_anything_is_trained(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(STUDY.replace("mine.py:Sparsemax", "wrong.py:Unmasked"))
+    (tmp_path / "wrong.py").write_text(WRONG, encoding="utf-8")
+    named = ("--attention", f"{tmp_path / 'wrong.py'}:Unmasked")
+    answer = run_command("study", tmp_path / "study.toml", *named, "--out", tmp_path / "out")
+    assert answer.code == 2
+    assert "it puts weight on padding" in answer.err.splitlines()[-1]
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_mechanisms_on_the_page_are_right_and_can_be_trained_and_studied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = "docs/mechanisms.md"
+    code, check = blocks(page, "python")
+    (tmp_path / "mine.py").write_text(code, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    exec(check, {})
+    train, translate, *_ = (shlex.split(line) for line in blocks(page, "sh")[0].splitlines())
+    one_epoch = ("--epochs", "1", "--set", "data.bilderbuch.pairs=100")
+    answer = run_command(*train[1:], *TINY, *one_epoch)
+    assert answer.code == 0, answer.err
+    assert run_command(*translate[1:]).code == 0
+
+    [study] = blocks(page, "toml")
+    (tmp_path / "angle.toml").write_text(study, encoding="utf-8")
+    names = {run.config.model.attention for run in read_study(tmp_path / "angle.toml").runs}
+    command = blocks(page, "sh")[1]
+    assert names == {"scaled-dot", *re.findall(r"--attention (\S+)", command)}
+
+
+def test_a_mechanism_that_cannot_be_built_gets_a_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "sized.py"
+    file.write_text(
+        "from augenmerk.model.attention import Attention\n\n\n"
+        "class Sized(Attention):\n    def __init__(self, size: int) -> None:\n        super().__init__()\n",
+        encoding="utf-8",
+    )
+    command = ("train", "quick", "--data", "bilderbuch", "--set", "data.bilderbuch.pairs=50")
+    answer = run_command(*command, "--attention", f"{file}:Sized", "--out", tmp_path / "run")
+    assert answer.code == 2, answer.err
+    assert "from_config" in answer.err.splitlines()[-1]
+
+
+WRONG = """
+import torch
+from augenmerk.model.attention import Attention, Memory
+
+
+class Failing(Attention):
+    def scores(self, queries, memory):
+        return queries @ memory.keys.mT[:, :4]
+
+
+class Unmasked(Attention):
+    def attend(self, queries, memory, *, need_weights=True):
+        weights = (queries @ memory.keys.chunk(2, dim=-1)[0].mT).softmax(dim=-1)
+        return self.mix(weights, memory), weights
+
+
+class Leaking(Attention):
+    def keys(self, states):
+        return states.chunk(2, dim=-1)[0] + states.mean(dim=1, keepdim=True).chunk(2, dim=-1)[1]
+
+    def scores(self, queries, memory):
+        return queries @ (memory.keys * memory.keys).mT
+
+
+class Misshapen(Attention):
+    def attend(self, queries, memory, *, need_weights=True):
+        return queries, None
+
+
+class Empty(Attention):
+    pass
+"""
+
+
+def test_a_mechanism_is_tried_before_a_run_is_made(tmp_path: Path) -> None:
+    file = tmp_path / "wrong.py"
+    file.write_text(WRONG, encoding="utf-8")
+    for name, problem in (
+        ("Failing", "it failed in line 8 of wrong.py (RuntimeError: "),
+        ("Unmasked", "it puts weight on padding"),
+        ("Leaking", "its weights for real words change if a sentence is padded"),
+        (
+            "Misshapen",
+            "its context should be (2, 3, 16) for queries (2, 3, 8) and states (2, 5, 16), but is (2, 3, 8)",
+        ),
+        ("Empty", "it defines neither `scores` nor `attend`"),
+    ):
+        config = ModelConfig(attention=load_mechanism(f"{file}:{name}"), embedding=8, hidden=8, key=8)
+        with pytest.raises(AugenmerkError, match=re.escape(problem)):
+            try_mechanism(config)
+    command = ("train", "quick", "--data", "bilderbuch", "--set", "data.bilderbuch.pairs=50")
+    answer = run_command(*command, "--attention", f"{file}:Unmasked", "--out", tmp_path / "run")
+    assert (answer.code, answer.out) == (2, ""), answer.err
+    assert "it puts weight on padding" in answer.err.splitlines()[-1]
+    assert not (tmp_path / "run").exists()
+
+
+def test_every_mechanism_of_the_settings_has_a_class_and_none_else() -> None:
+    for name in MECHANISMS:
+        model = build_model(ModelConfig(attention=name, embedding=8, hidden=8, key=8), 20, 20)
+        assert isinstance(model.attention, Attention)
+        assert type(model.attention) is find_mechanism(name)

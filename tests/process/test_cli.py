@@ -1,0 +1,216 @@
+"""The command line as a person meets it."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import augenmerk
+from augenmerk.base.config import ATTENTIONS
+from tests.support.command import COMMAND, fails_with_a_sentence, run_command
+
+
+def test_help_answers_without_torch() -> None:
+    """Two seconds would be too long to wait for help; importing torch alone takes about that."""
+    code = (
+        "import sys\n"
+        "sys.argv = ['augenmerk', '--help']\n"
+        "from augenmerk.cli import main\n"
+        "try:\n"
+        "    main()\n"
+        "except SystemExit as end:\n"
+        "    heavy = {'torch', 'tokenizers', 'scipy', 'matplotlib'} & set(sys.modules)\n"
+        "    print('heavy:', sorted(heavy), 'code:', end.code)\n"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "heavy: [] code: 0" in result.stdout
+    assert "Usage:" in result.stdout
+
+
+def test_the_command_is_installed_and_knows_its_version() -> None:
+    command = Path(sys.executable).with_name("augenmerk")
+    result = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
+    assert result.stdout == f"augenmerk {augenmerk.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *([], ["data"], ["bench"], ["theory"], ["demo"], ["train"], ["evaluate"], ["translate"], ["diagram"]),
+        *(["patterns"], ["faithfulness"], ["study"], ["report"]),
+        *(["data", c] for c in ("list", "show", "fetch", "export")),
+        *(["bench", c] for c in ("train", "decode")),
+        *(["theory", c] for c in ("1.1", "1.3", "1.7", "scaling", "check", "grade", "from-run")),
+    ],
+)
+def test_every_command_explains_itself(command: list[str]) -> None:
+    result = run_command(*command, "--help")
+    assert result.code == 0
+    assert "Usage:" in result.out
+    if command not in ([], ["data"], ["bench"], ["theory"]):
+        assert "Example" in result.out
+        assert "--json" in result.out
+
+
+def test_commands_are_listed_in_the_order_of_the_work() -> None:
+    listed = run_command("--help").out.partition("\nCommands:\n")[2].partition("\n\n")[0]
+    commands = re.findall(r"^  ([a-z]+) +[A-Z]", listed, flags=re.MULTILINE)
+    assert commands == [
+        *("demo", "train", "plot", "evaluate", "translate", "score", "study", "report", "diagram"),
+        *("patterns", "faithfulness", "export", "serve", "data", "config", "bench", "theory"),
+    ]
+
+
+def test_an_unknown_mechanism_lists_all() -> None:
+    complaint = fails_with_a_sentence("train", "quick", "--attention", "telepathic")
+    for name in ATTENTIONS:
+        assert name in complaint
+
+
+def test_wrong_usage_has_exit_code_2() -> None:
+    assert run_command("data", "show", "--no-such-flag").code == 2
+    assert run_command("data", "show", "--pairs", "none").code == 2
+    assert run_command("no-such-command").code == 2
+
+
+def test_list_says_what_is_there_and_what_is_not(tmp_path: Path) -> None:
+    empty = {"AUGENMERK_DATA": str(tmp_path), "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
+    rows = {row["name"]: row for row in json.loads(run_command("data", "list", "--json", env=empty).out)}
+    assert rows["bilderbuch"]["splits"] == ["train", "val", "test"]
+    assert rows["bilderbuch"]["languages"] == ["de", "en"]
+    assert not rows["multi30k"]["available"]
+    assert "augenmerk data fetch multi30k" in rows["multi30k"]["why"]
+    assert "not on this machine" in run_command("data", "list", env=empty).out
+
+
+def test_show_prints_pairs_tags_and_links() -> None:
+    asked = (
+        "data",
+        "show",
+        "bilderbuch",
+        "--pairs",
+        "4",
+        "--seed",
+        "3",
+        "--split",
+        "val",
+        "--tag",
+        "perfect",
+    )
+    pairs = json.loads(run_command(*asked, "--json").out)
+    assert len(pairs) == 4
+    assert all("perfect" in pair["tags"] and pair["alignment"] for pair in pairs)
+    shown = run_command(*asked).out
+    assert all(pair["source"] in shown and pair["target"] in shown for pair in pairs)
+    assert " · ".join(pairs[0]["tags"]) in shown
+    wide = run_command(*asked, env={"COLUMNS": "400"}).out
+    assert wide.count("■") == sum(len(pair["alignment"]) for pair in pairs)
+
+
+def test_show_other_direction_turns_the_links() -> None:
+    there = json.loads(run_command("data", "show", "--pairs", "1", "--json").out)[0]
+    back = json.loads(run_command("data", "show", "--pairs", "1", "--source-language", "en", "--json").out)[0]
+    assert (back["source"], back["target"]) == (there["target"], there["source"])
+    assert sorted(back["alignment"]) == sorted([j, i] for i, j in there["alignment"])
+
+
+def test_square_brackets_in_a_sentence_are_no_markup(tmp_path: Path) -> None:
+    (tmp_path / "test.tsv").write_text("[bold]Ein Hund[/]\tA [red]dog\n", encoding="utf-8")
+    shown = run_command("data", "show", str(tmp_path), "--split", "test").out
+    assert "[bold]Ein Hund[/]" in shown
+    assert "A [red]dog" in shown
+
+
+def test_export_and_read_back(tmp_path: Path) -> None:
+    folder = tmp_path / "book"
+    asked = ("data", "export", "bilderbuch", "--pairs", "50", "--align", "--out", str(folder))
+    result = run_command(*asked, "--json")
+    assert (result.code, result.err) == (0, "")
+    files = [Path(name).name for name in json.loads(result.out)["files"]]
+    assert files == [f"{split}.{end}" for split in ("train", "val", "test") for end in ("de", "en", "align")]
+    lines = {name: (folder / name).read_text(encoding="utf-8").splitlines() for name in files}
+    assert len(lines["train.de"]) == len(lines["train.en"]) == len(lines["train.align"]) == 50
+    first = json.loads(run_command("data", "show", str(folder), "--pairs", "1", "--json").out)[0]
+    assert (first["source"], first["target"]) == (lines["train.de"][0], lines["train.en"][0])
+    original = json.loads(run_command("data", "show", "bilderbuch", "--pairs", "1", "--json").out)[0]
+    assert lines["train.align"][0] == " ".join(f"{i}-{j}" for i, j in original["alignment"])
+    assert "is already there" in fails_with_a_sentence(*asked)
+
+
+def test_multi30k_is_exported_byte_for_byte(multi30k_folder: Path, tmp_path: Path) -> None:
+    import gzip
+
+    result = run_command(
+        "data", "export", "multi30k", "--folder", str(multi30k_folder), "--out", str(tmp_path)
+    )
+    assert result.code == 0, result.err
+    for packed in multi30k_folder.glob("*.gz"):
+        assert (tmp_path / packed.stem).read_bytes() == gzip.decompress(packed.read_bytes()), packed
+
+
+def test_bad_input_gets_one_sentence(tmp_path: Path) -> None:
+    assert "no bitext called 'bilderbuhc'" in fails_with_a_sentence("data", "show", "bilderbuhc")
+    assert "no split called 'dev'; there are: train, val, test" in fails_with_a_sentence(
+        "data", "show", "bilderbuch", "--split", "dev"
+    )
+    assert "cannot be translated from fr" in fails_with_a_sentence("data", "show", "--source-language", "fr")
+    assert "tagged nonsense" in fails_with_a_sentence("data", "show", "--split", "val", "--tag", "nonsense")
+    assert "no such file" in fails_with_a_sentence("data", "show", str(tmp_path / "nowhere"))
+    assert "'bilderbuch' is not a dataset to download; those that are: multi30k." in fails_with_a_sentence(
+        "data", "fetch", "bilderbuch"
+    )
+    (tmp_path / "train.de").write_text("Ein Hund\nEine Katze\n", encoding="utf-8")
+    (tmp_path / "train.en").write_text("A dog\n", encoding="utf-8")
+    unequal = fails_with_a_sentence("data", "export", str(tmp_path), "--out", str(tmp_path / "out"))
+    assert "train.en ends after line 1" in unequal
+    (tmp_path / "train.en").write_bytes(b"A dog\nA c\xe4t\n")
+    broken = fails_with_a_sentence("data", "export", str(tmp_path), "--out", str(tmp_path / "out"))
+    assert "train.en, line 2: not UTF-8" in broken
+    assert not any((tmp_path / "out").glob("*"))
+
+
+def test_fetch_without_a_network_says_what_to_do(tmp_path: Path) -> None:
+    env = {"XDG_CACHE_HOME": str(tmp_path), "HOME": str(tmp_path), "no_proxy": "*"}
+    result = run_command("data", "fetch", "multi30k", "--url", "http://127.0.0.1:9/raw", env=env)
+    assert result.code == 2
+    assert "AUGENMERK_DATA" in result.err
+    assert "train.de.gz" in result.err
+    assert "Traceback" not in result.err
+
+
+def test_a_reader_that_stops_reading_is_no_error() -> None:
+    process = subprocess.Popen(
+        [*COMMAND, "data", "show", "--pairs", "3000", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.read(10)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait() == 0
+
+
+def test_sentences_unlike_the_training_text_are_named_by_every_command_that_takes_one() -> None:
+    for command in (("diagram",), ("patterns",), ("faithfulness",), ("theory", "from-run")):
+        answer = run_command(*command, "日本語の 文です")
+        assert answer.code == 0, answer.err
+        assert "unlike the text that this model was trained on" in answer.err, command
+
+
+def test_heads_of_a_model_with_one_are_explained() -> None:
+    assert "There is one head only" in run_command("diagram", "Ein Hund.", "--heads").err
+    assert "head" not in run_command("diagram", "Ein Hund.").err
+
+
+def test_arguments_that_are_hardly_sentences_get_a_remark() -> None:
+    assert "There is no file nosuch.txt" in run_command("translate", "nosuch.txt").err
+    assert "in quotation marks" in run_command("translate", "Ein", "Hund", "schläft.").err
+    assert run_command("translate", "Ein Hund schläft.").err == ""
+    assert "add --sample" in fails_with_a_sentence("translate", "Ein Hund.", "--temperature", 2)
+    assert "add --sample" in fails_with_a_sentence("translate", "Ein Hund.", "--top-k", 2)

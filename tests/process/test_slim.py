@@ -1,0 +1,168 @@
+"""Whoever only translates and looks needs no torch, no matplotlib and no scipy."""
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import augenmerk
+from augenmerk import AugenmerkError
+from augenmerk.base import device
+from tests.support.processes import ROOT
+from tests.support.runs import SharedRuns, tiny
+
+LEFT_OUT = ("torch", "matplotlib", "scipy")
+SENTENCE = "Ein kleiner Hund schläft."
+
+NEED_NOTHING = [
+    "--version",
+    "translate 'Ein Hund.'",
+    "translate 'Ein Hund.' --beam 3 --json",
+    "translate 'Ein Hund.' --sample --seed 1",
+    "score 'Ein Hund.' 'A dog.'",
+    "diagram 'Ein Hund.'",
+    "diagram 'Ein Hund.' --json",
+    "translate Hund. --model run",
+    "translate Hund. --model run --mbr --beam 3",
+    "translate Hund. --model run --model run",
+    "evaluate run --split val",
+    "evaluate run --split val --alignment",
+    "patterns run --split val",
+    "faithfulness run --wanted dog 'Ein Hund.'",
+    "data show bilderbuch",
+    "config show quick",
+    "train --help",
+    "data check pairs.tsv",
+    "data export bilderbuch --pairs 20 --out pairs --overwrite",
+    "evaluate run --data bilderbuch --split val",
+    "export --out page.html --overwrite",
+    "serve --check --port 0 --json",
+    "theory questions",
+    "theory 1.3 --question",
+    "theory scaling --hint",
+]
+NEED_ONE = {
+    "train quick --data bilderbuch --out new": "torch",
+    "faithfulness run --split val": "torch",
+    "demo": "torch",
+    "bench train": "torch",
+    "study small --out new": "torch",
+    "theory 1.1": "scipy",
+    "theory check 1.1 --query 'q = k_1'": "scipy",
+    "diagram 'Ein Hund.' --out dog.png": "matplotlib",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(shared_runs: SharedRuns, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run, and a place from which Python learns that some modules are not to be found."""
+    folder = tmp_path_factory.mktemp("slim")
+    shared_runs.copy(tiny(), folder / "run")
+    (folder / "pairs.tsv").write_text("Ein Hund.\tA dog.\nEin Ball.\tA ball.\nEin Baum.\tA tree.\n")
+    blocked = "".join(f"sys.modules[{name!r}] = None\n" for name in LEFT_OUT)
+    (folder / "without").mkdir()
+    (folder / "without" / "sitecustomize.py").write_text(f"import sys\n{blocked}")
+    return folder
+
+
+def run(folder: Path, command: str) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join((str(folder / "without"), str(ROOT / "src")))
+    return subprocess.run(
+        f"{sys.executable} -m augenmerk {command}",
+        shell=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("command", NEED_NOTHING)
+def test_what_needs_no_torch_works_without_it(command: str, folder: Path) -> None:
+    done = run(folder, command)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout or "Written: " in done.stderr
+
+
+@pytest.mark.parametrize("command", NEED_ONE)
+def test_what_needs_more_says_what_is_missing(command: str, folder: Path) -> None:
+    done = run(folder, command)
+    name = NEED_ONE[command]
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"augenmerk: This needs {name}, which is not installed here")
+    assert done.stderr.endswith(f": pip install {name}.\n")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["cuda", "cuda:1"])
+def test_a_gpu_without_torch_is_refused(name: str, folder: Path) -> None:
+    done = run(folder, f"translate Hund. --device {name}")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "augenmerk: A GPU needs torch, which is not installed here: pip install torch, or use the CPU.\n"
+    )
+
+
+def test_a_driver_of_a_gpu_makes_no_difference_without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "_has_nvidia_driver", lambda: True)
+    monkeypatch.setattr(device, "find_spec", lambda _name: None)
+    assert device.choose_translating_device("auto") == "cpu"
+
+
+@pytest.mark.parametrize("name", ["gpu", "numpy", "CPU", "cpu:0", ""])
+def test_what_is_no_device_is_refused(name: str) -> None:
+    with pytest.raises(AugenmerkError, match=f"'{name}' is not a device: expected auto, cpu or cuda"):
+        augenmerk.load(device=name)
+
+
+def test_the_package_itself_imports_nothing_heavy() -> None:
+    code = f"import sys, augenmerk; print(*({set(LEFT_OUT)} & sys.modules.keys()))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"
+
+
+def test_the_slim_distribution_needs_what_the_full_one_needs_except_for_what_it_leaves_out() -> None:
+    full, slim = (
+        tomllib.loads((ROOT / path).read_text())["project"]
+        for path in ("pyproject.toml", "slim/pyproject.toml")
+    )
+    left_out = [each for each in full["dependencies"] if each.startswith(LEFT_OUT)]
+    assert len(left_out) == len(LEFT_OUT)
+    assert slim["dependencies"] == [each for each in full["dependencies"] if each not in left_out]
+    assert (slim["requires-python"], slim["scripts"]) == (full["requires-python"], full["scripts"])
+
+
+def test_the_slim_distribution_translates_in_an_environment_of_its_own(tmp_path: Path) -> None:
+    # An environment without a pip of its own, which the pip of this one fills, is there much sooner.
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    binaries = tmp_path / "venv" / ("Scripts" if os.name == "nt" else "bin")
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    installed = subprocess.run(
+        [
+            *(sys.executable, "-m", "pip", "--python", binaries / "python", "install", "--quiet"),
+            *("--disable-pip-version-check", "--no-compile", "-c", ROOT / "constraints.txt", ROOT / "slim"),
+        ],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if installed.returncode and "onnection" in installed.stderr:
+        pytest.skip("pip cannot install anything without a network")
+    assert installed.returncode == 0, installed.stderr
+    there = {path.name for path in (tmp_path / "venv").glob("**/site-packages/*")}
+    assert "augenmerk" in there
+    assert there.isdisjoint(LEFT_OUT)
+    done = subprocess.run(
+        [binaries / "augenmerk", "translate", SENTENCE],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "A small dog is sleeping.\n"), done.stderr

@@ -1,0 +1,458 @@
+"""The Transformer: whole targets against single steps, ours against torch's, search against brute force."""
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from augenmerk.base.config import ATTENTIONS, ModelConfig, SearchConfig
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.bench.training import TorchTransformer
+from augenmerk.evaluation.evaluator import measure_loss
+from augenmerk.model.gru import GRUTranslator
+from augenmerk.model.interface import TranslationModel
+from augenmerk.model.transformer import (
+    RotaryAttention,
+    TransformerTranslator,
+    rotate,
+    sinusoidal_positions,
+)
+from augenmerk.search.decoder import Hypothesis
+from augenmerk.text.batching import Batch, ParallelTokens
+from augenmerk.text.tokenizer import BOS, EOS, PAD, UNK
+from tests.support.decoding import decode, score, translator_of
+
+V = 24
+POSITIONS = ("sinusoidal", "learnt", "rotary")
+LENGTHS = [(5, 4), (3, 6), (1, 1), (7, 0)]
+
+
+def transformer(
+    attention: str = "multi-head",
+    positions: str = "sinusoidal",
+    *,
+    vocabulary: int = V,
+    seed: int = 3,
+    **sizes: object,
+) -> TransformerTranslator:
+    """Returns an untrained model whose predictions are nevertheless far from flat, and whose norms matter."""
+    torch.manual_seed(seed)
+    settings: dict[str, object] = {"embedding": 12, "key": 8, "heads": 2, "layers": 2, **sizes}
+    config = ModelConfig.model_validate(
+        {
+            "architecture": "transformer",
+            "attention": attention,
+            "transformer": {"feed_forward": 20, "positions": positions},
+            **settings,
+        }
+    )
+    model = TransformerTranslator(config, vocabulary, vocabulary).double().eval()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if parameter.dim() == 1:  # biases and norms begin with 0 and 1, where an error would not be seen
+                parameter.add_(0.3 * torch.randn_like(parameter))
+            elif "W_o" in name or "own" in name or "attentions" in name:
+                parameter.mul_(3)
+        model.W_o.bias[EOS] = 3.0  # so that translations end, some early and some late
+    return model
+
+
+def batch_of(lengths: Sequence[tuple[int, int]], seed: int = 1) -> Batch:
+    generator = torch.Generator().manual_seed(seed)
+
+    def words(length: int) -> list[int]:
+        return torch.randint(4, V, (length,), generator=generator).tolist()
+
+    tokens = ParallelTokens.of((words(s), words(t)) for s, t in lengths)
+    [batch] = tokens.batches(tokens.plan(len(lengths), shuffle=False))
+    return batch.to("cpu")
+
+
+# Whole targets, single steps and all heads
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+@pytest.mark.parametrize("attention", ATTENTIONS)
+@torch.no_grad()
+def test_forward_is_step_by_step(attention: str, positions: str) -> None:
+    model, batch = transformer(attention, positions), batch_of(LENGTHS)
+    together, weights = model(batch.src, batch.src_mask, batch.tgt_in, need_weights=True)
+    fused, nothing = model(batch.src, batch.src_mask, batch.tgt_in)
+    assert nothing is None
+    torch.testing.assert_close(fused, together)
+    source = model.encode(batch.src, batch.src_mask)
+    state = source.start
+    for i in range(batch.tgt_in.shape[1]):
+        assert [part.shape for part in state] == [(4, 1, i, 8)] * 4
+        single, alpha, state = model.step(batch.tgt_in[:, i : i + 1], state, source.memory)
+        torch.testing.assert_close(together[:, i], single[:, 0])
+        torch.testing.assert_close(weights[:, i], alpha[:, 0])
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+@pytest.mark.parametrize("attention", ATTENTIONS)
+@torch.no_grad()
+def test_the_weights_of_all_heads(attention: str, positions: str) -> None:
+    """Shapes, rows that sum to 1, nothing on padding or on words to come, and the mean that is returned."""
+    model, batch = transformer(attention, positions, layers=3), batch_of(LENGTHS)
+    _, mean = model(batch.src, batch.src_mask, batch.tgt_in, need_weights=True)
+    found = model.attention_weights(batch.src, batch.src_mask, batch.tgt_in)
+    (B, S), T = batch.src.shape, batch.tgt_in.shape[1]
+    heads = 2 if attention == "multi-head" else 1
+    assert found.encoder is not None
+    assert found.decoder is not None
+    assert found.cross.shape == (B, 3, heads, T, S)
+    assert found.encoder.shape == (B, 3, 2, S, S)
+    assert found.decoder.shape == (B, 3, 2, T, T)
+    torch.testing.assert_close(found.cross.mean((1, 2)), mean)
+    for part in (found.cross, found.encoder, found.decoder):
+        rows = part.sum(-1)
+        torch.testing.assert_close(
+            rows, torch.full_like(rows, float(part is not found.cross or attention != "none"))
+        )
+    padding = ~batch.src_mask[:, None, None, None, :]
+    for part in (found.cross, found.encoder):
+        assert not part.masked_select(padding).any()
+    assert not found.decoder.triu(1).any()
+    own = found.decoder.diagonal(dim1=-2, dim2=-1)
+    assert own.min() > 0  # a word sees itself
+
+
+@torch.no_grad()
+def test_layers_and_heads_differ() -> None:
+    batch = batch_of(LENGTHS)
+    for part in transformer().attention_weights(batch.src, batch.src_mask, batch.tgt_in):
+        assert part is not None
+        flat = part[0].flatten(0, 1)
+        assert all((one - other).abs().max() > 0.05 for one, other in itertools.combinations(flat, 2))
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+@torch.no_grad()
+def test_a_word_to_come_changes_nothing_before_it(positions: str) -> None:
+    model, batch = transformer(positions=positions), batch_of([(5, 7), (4, 7)])
+    before, _ = model(batch.src, batch.src_mask, batch.tgt_in)
+    for place in range(1, 8):
+        changed = batch.tgt_in.clone()
+        changed[:, place] = 4 + (changed[:, place] - 3) % (V - 4)
+        after, _ = model(batch.src, batch.src_mask, changed)
+        torch.testing.assert_close(after[:, :place], before[:, :place], rtol=0, atol=1e-14)
+        assert (after[:, place] - before[:, place]).abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+@torch.no_grad()
+def test_places_matter_on_both_sides(positions: str) -> None:
+    """Without positions, neither attention over the source nor that over the words so far knows an order."""
+    model = transformer(positions=positions)
+    src, tgt = torch.tensor([[5, 6, 7, 8, EOS]]), torch.tensor([[BOS, 9, 10, 11, 12]])
+    mask = torch.ones_like(src).bool()
+    last = model(src, mask, tgt)[0][:, -1]
+    for other_src, other_tgt in ((src[:, [1, 0, 2, 3, 4]], tgt), (src, tgt[:, [0, 2, 1, 3, 4]])):
+        assert (model(other_src, mask, other_tgt)[0][:, -1] - last).abs().max() > 1e-6
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+@settings(max_examples=10)
+@given(
+    lengths=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=5),
+    positions=st.sampled_from(POSITIONS),
+    seed=st.integers(0, 2**31),
+)
+@torch.no_grad()
+def test_a_sentence_is_the_same_alone_and_in_any_batch(
+    attention: str, lengths: list[tuple[int, int]], positions: str, seed: int
+) -> None:
+    model, batch = transformer(attention, positions), batch_of(lengths, seed)
+    together, weights = model(batch.src, batch.src_mask, batch.tgt_in, need_weights=True)
+    all_heads = model.attention_weights(batch.src, batch.src_mask, batch.tgt_in)
+    for row, index in enumerate(batch.indices.tolist()):
+        s, t = (length + 1 for length in lengths[index])
+        one = slice(row, row + 1)
+        alone_inputs = (batch.src[one, :s], batch.src_mask[one, :s], batch.tgt_in[one, :t])
+        alone, alone_weights = model(*alone_inputs, need_weights=True)
+        torch.testing.assert_close(together[row, :t], alone[0])
+        torch.testing.assert_close(weights[row, :t, :s], alone_weights[0])
+        assert not weights[row, :, s:].any()
+        for part, part_alone in zip(all_heads, model.attention_weights(*alone_inputs), strict=True):
+            assert part is not None
+            assert part_alone is not None
+            rows, columns = part_alone.shape[-2:]
+            torch.testing.assert_close(part[row, :, :, :rows, :columns], part_alone[0])
+
+
+# Positions
+
+
+def test_sinusoidal_positions_are_sines_and_cosines() -> None:
+    for size in (6, 7):
+        found = sinusoidal_positions(torch.arange(3, 60), size).tolist()
+        for t, row in enumerate(found, 3):
+            for number, value in enumerate(row):
+                angle = t / 10000 ** (2 * (number // 2) / size)
+                assert value == pytest.approx((math.sin, math.cos)[number % 2](angle), abs=1e-12)
+
+
+def vectors(size: int) -> st.SearchStrategy[list[float]]:
+    return st.lists(st.floats(-2, 2), min_size=size, max_size=size)
+
+
+@given(
+    q=vectors(6),
+    k=vectors(6),
+    places=st.tuples(st.integers(0, 60), st.integers(0, 60)),
+    by=st.integers(0, 60),
+)
+def test_products_after_a_rotation_depend_on_distance_alone(
+    q: list[float], k: list[float], places: tuple[int, int], by: int
+) -> None:
+    def turned(x: list[float], place: int) -> Tensor:
+        return rotate(torch.tensor([x], dtype=torch.float64), torch.tensor([place]))[0]
+
+    s, t = places
+    product = float(turned(q, s) @ turned(k, t))
+    assert product == pytest.approx(float(turned(q, s + by) @ turned(k, t + by)), abs=1e-9)
+    assert float(turned(q, s).norm()) == pytest.approx(math.hypot(*q), abs=1e-9)
+    # The same by complex numbers: Re(q conj(k) e^(i angle)) for each pair.
+    expected = 0.0
+    for c in range(3):
+        one, other = complex(*q[2 * c : 2 * c + 2]), complex(*k[2 * c : 2 * c + 2])
+        angle = (s - t) / 10000 ** (2 * c / 6)
+        expected += (one * other.conjugate() * complex(math.cos(angle), math.sin(angle))).real
+    assert product == pytest.approx(expected, abs=1e-9)
+
+
+def test_rotary_attention_sees_distances_alone() -> None:
+    """Words that are put further back, behind others, look at one another as before."""
+    torch.manual_seed(1)
+    attention = RotaryAttention(12, 12, 8, 2).double()
+    words, others = torch.randn(1, 4, 12).double(), torch.randn(1, 3, 12).double()
+    behind = torch.cat([others, words], 1)
+    here = attention.weights(words, attention.memory(words))
+    there = attention.weights(behind, attention.memory(behind))[..., 3:, 3:]
+    torch.testing.assert_close(there / there.sum(-1, keepdim=True), here)
+
+
+@torch.no_grad()
+def test_learnt_places_beyond_the_last_share_it() -> None:
+    model = transformer(positions="learnt", embedding=4, key=4, layers=1)
+    src = torch.full((1, 600), 5)
+    h = model.embed(model.W_z, src)
+    assert torch.equal(h[0, 511], h[0, 599])
+    assert not torch.equal(h[0, 510], h[0, 511])
+    assert torch.equal(model.embed(model.W_z, src[:, :1], 520), h[:, 520:521])  # as a step reads it
+
+
+# Against torch.nn.Transformer
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learnt"])
+@pytest.mark.parametrize(("layers", "heads"), [(1, 1), (2, 4), (3, 2)])
+def test_it_is_torchs_own_transformer(positions: str, layers: int, heads: int) -> None:
+    model = transformer(positions=positions, embedding=12, key=12, layers=layers, heads=heads)
+    theirs, batch = TorchTransformer(model).eval(), batch_of(LENGTHS)
+    x = model.embed(model.W_z, batch.src).transpose(0, 1)
+    expected_h = theirs.torch.encoder(x, src_key_padding_mask=~batch.src_mask).transpose(0, 1)
+    h, _ = model._encode(batch.src, batch.src_mask)
+    torch.testing.assert_close(h[batch.src_mask], expected_h[batch.src_mask], rtol=0, atol=1e-10)
+    ours, _ = model(batch.src, batch.src_mask, batch.tgt_in)
+    expected = theirs(batch).log_softmax(-1).transpose(0, 1)
+    torch.testing.assert_close(ours, expected, rtol=0, atol=1e-10)
+    # The gradients of the embeddings have come through every weight of both.
+    loss = -ours.gather(2, batch.tgt_out[:, :, None])[:, :, 0][batch.tgt_mask].sum()
+    words = [model.W_z.weight, model.W_b.weight]
+    gradients = (torch.autograd.grad(each, words) for each in (loss, theirs.loss(batch)))
+    for our, their in zip(*gradients, strict=True):
+        assert our.abs().max() > 1e-2
+        torch.testing.assert_close(our, their, rtol=0, atol=1e-9)
+
+
+def test_what_torch_does_not_have_is_said() -> None:
+    for model in (transformer("additive"), transformer(positions="rotary"), transformer(key=8)):
+        with pytest.raises(AugenmerkError, match="torch's Transformer has multi-head attention"):
+            TorchTransformer(model)
+
+
+@torch.no_grad()
+def test_the_embeddings_are_those_of_the_paper() -> None:
+    """sqrt(D) times the embedding, plus the position; the logits of a tied model are products with it."""
+    model = transformer(tie="all", embedding=12)
+    tokens = torch.tensor([[7, 4, 9]])
+    expected = math.sqrt(12) * model.W_z.weight[tokens] + sinusoidal_positions(torch.arange(3), 12)
+    torch.testing.assert_close(model.embed(model.W_z, tokens), expected)
+    assert model.W_z.weight is model.W_b.weight is model.W_o.weight
+    features = torch.randn(2, 12).double()
+    logits = features @ model.W_z.weight[:V].T + model.W_o.bias[:V]
+    torch.testing.assert_close(model.output(features), logits)
+
+
+def test_mechanisms_begin_with_the_same_weights_elsewhere() -> None:
+    """Under one seed, so that studies compare pairs of runs."""
+
+    def beginning(attention: str) -> dict[str, Tensor]:
+        torch.manual_seed(1)
+        config = ModelConfig.model_validate(
+            {"architecture": "transformer", "attention": attention, "embedding": 12, "key": 8, "layers": 2}
+        )
+        return TransformerTranslator(config, V, V).state_dict()
+
+    first = beginning("none")
+    for attention in ATTENTIONS:
+        found = beginning(attention)
+        elsewhere = {name for name in found if not name.startswith("attentions.")}
+        assert elsewhere == first.keys()
+        assert all(torch.equal(found[name], first[name]) for name in elsewhere)
+
+
+def test_dropout_is_where_training_is_and_only_there() -> None:
+    batch = batch_of(LENGTHS)
+    plain, _ = transformer()(batch.src, batch.src_mask, batch.tgt_in)
+    variants: list[dict[str, Any]] = [
+        {"embedding_dropout": 0.5},
+        {"output_dropout": 0.5},
+        {"transformer": {"feed_forward": 20, "attention_dropout": 0.5}},
+        {"transformer": {"feed_forward": 20, "feed_forward_dropout": 0.5}},
+    ]
+    for changes in variants:
+        model = transformer(**changes)
+        torch.testing.assert_close(model(batch.src, batch.src_mask, batch.tgt_in)[0], plain)
+        model.train()
+        once, again = (model(batch.src, batch.src_mask, batch.tgt_in)[0] for _ in range(2))
+        assert (once - plain).abs().max() > 1e-3
+        assert (once - again).abs().max() > 1e-3
+
+
+def test_multiplications_are_those_of_the_matrices() -> None:
+    """An encoder layer has 4 DK + 2 DF; a decoder layer also W_q and W_a of the source; its W_k and W_v are
+    computed for source words; the output layer has the padded vocabulary."""
+    D, K, F, L = 12, 8, 20, 2
+    attention, feed_forward = 4 * D * K, 2 * D * F
+    source = L * (attention + feed_forward + 2 * D * K)
+    target = L * (attention + feed_forward + 2 * D * K) + 64 * D
+    assert transformer().multiplications() == (source, target)
+
+
+# Search
+
+CLOSE = 1e-5  # a search adds scores in single precision
+
+
+def sources_of(count: int, seed: int = 5, vocabulary: int = V) -> list[list[int]]:
+    generator = torch.Generator().manual_seed(seed)
+    lengths = torch.randint(1, 9, (count,), generator=generator).tolist()
+    return [torch.randint(4, vocabulary, (length,), generator=generator).tolist() for length in lengths]
+
+
+@torch.no_grad()
+def log_probabilities(model: TranslationModel, source: Sequence[int], target: Sequence[int]) -> list[float]:
+    """The log-probability of each target token, by the model's account of the whole target."""
+    src, tgt = torch.tensor([[*source, EOS]]), torch.tensor([[BOS, *target][: len(target)]])
+    found: Tensor = model(src, torch.ones_like(src).bool(), tgt)[0][0]
+    return found.gather(1, torch.tensor(target)[:, None])[:, 0].tolist()
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+@pytest.mark.parametrize("penalty", [0.0, 1.0])
+def test_a_wide_beam_finds_what_brute_force_finds(positions: str, penalty: float) -> None:
+    vocabulary, limit = 6, 3
+    model = transformer(positions=positions, vocabulary=vocabulary)
+    sources = sources_of(3, vocabulary=vocabulary)
+    words = [token for token in range(vocabulary) if token not in (PAD, BOS, EOS)]
+    assert UNK in words
+    wide = (len(words) + 1) ** limit
+    config = SearchConfig(beam=wide, n_best=5, max_length=limit, length_penalty=penalty)
+    for source, found in zip(sources, decode([model], sources, config), strict=True):
+        ranked = []
+        for length in range(limit + 1):
+            for ids in itertools.product(words, repeat=length):
+                tokens = (*ids, EOS) if length < limit else ids
+                total = sum(log_probabilities(model, source, tokens))
+                ranked.append((length == limit, -total / len(tokens) ** penalty, ids))
+        ranked.sort()
+        assert [each.ids for each in found] == [ids for _, _, ids in ranked[:5]]
+        assert [-each.score for each in found] == pytest.approx(
+            [score for _, score, _ in ranked[:5]], abs=CLOSE
+        )
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+@pytest.mark.parametrize("beam", [2, 4])
+def test_caches_follow_their_hypotheses(positions: str, beam: int) -> None:
+    """What a search says of its hypotheses is what the model says that reads them as a whole."""
+    model, sources = transformer(positions=positions), sources_of(9)
+    config = SearchConfig(beam=beam, n_best=beam, max_length=10, length_penalty=0.6)
+    found = decode([model], sources, config)
+    assert len({len(each.ids) for hypotheses in found for each in hypotheses}) > 1
+    for source, hypotheses in zip(sources, found, strict=True):
+        for each in hypotheses:
+            produced = (*each.ids, EOS) if each.finished else each.ids
+            expected = log_probabilities(model, source, produced)
+            assert each.token_log_probabilities == pytest.approx(expected, abs=1e-9)
+    best = [hypotheses[0] for hypotheses in found]
+    for one, again in zip(best, score([model], sources, [each.ids for each in best]), strict=True):
+        if one.finished:
+            assert again.log_probability == pytest.approx(one.log_probability, abs=CLOSE)
+            np.testing.assert_allclose(again.weights, one.weights, atol=1e-6, rtol=0)
+
+
+def test_a_beam_of_one_takes_the_likeliest_word_each_time() -> None:
+    model, sources = transformer(), sources_of(6)
+    for source, [found] in zip(sources, decode([model], sources, SearchConfig(max_length=7)), strict=True):
+        ids: list[int] = []
+        while len(ids) < 7 and EOS not in ids:
+            src = torch.tensor([[*source, EOS]])
+            with torch.no_grad():
+                log_probs = model(src, torch.ones_like(src).bool(), torch.tensor([[BOS, *ids]]))[0][0, -1]
+            log_probs[[PAD, BOS]] = -math.inf
+            ids.append(int(log_probs.argmax()))
+        assert found.ids == tuple(token for token in ids if token != EOS)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        SearchConfig(beam=3, n_best=3, max_length=9),
+        SearchConfig(sample=True, n_best=3, max_length=9),
+        SearchConfig(sample=True, top_k=4, temperature=0.7, max_length=9),
+    ],
+    ids=["beam", "sample", "top-k"],
+)
+def test_a_sentence_is_translated_the_same_alone_and_in_a_batch(config: SearchConfig) -> None:
+    model, sources = transformer(positions="rotary"), sources_of(7)
+
+    def ids(found: list[list[Hypothesis]]) -> list[list[tuple[int, ...]]]:
+        return [[each.ids for each in hypotheses] for hypotheses in found]
+
+    together = ids(decode([model], sources, config))
+    assert together == ids(decode([model], sources, config, batch_size=2))
+    with translator_of([model]) as translator:
+        alone = [translator.decode([source], config, numbers=[n])[0] for n, source in enumerate(sources)]
+    assert together == ids(alone)
+
+
+def test_a_gru_and_a_transformer_average_their_probabilities() -> None:
+    torch.manual_seed(2)
+    gru = GRUTranslator(ModelConfig(embedding=6, hidden=5, key=4), V, V).double().eval()
+    members = [gru, transformer()]
+    sources, targets = sources_of(5), sources_of(5, seed=6)
+    for source, target, found in zip(sources, targets, score(members, sources, targets), strict=True):
+        tokens = [*target, EOS]
+        each = [log_probabilities(model, source, tokens) for model in members]
+        expected = [math.log((math.exp(one) + math.exp(other)) / 2) for one, other in zip(*each, strict=True)]
+        assert found.token_log_probabilities == pytest.approx(expected, abs=1e-9)
+    data = ParallelTokens.of(zip(sources, targets, strict=True))
+    forced = sum(one.log_probability for one in score(members, sources, targets))
+    assert measure_loss(members, data.to("cpu"), 2).total == pytest.approx(-forced, rel=1e-6)
+    config = SearchConfig(beam=3, n_best=3, max_length=8)
+    for source, hypotheses in zip(sources, decode(members, sources, config), strict=True):
+        for one in hypotheses:
+            [again] = score(members, [source], [one.ids])
+            if one.finished:
+                assert again.log_probability == pytest.approx(one.log_probability, abs=CLOSE)
