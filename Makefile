@@ -17,11 +17,14 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 # The browser is installed while pip installs the rest.
 MAKEFLAGS += --jobs=2
 
-# mypy has one process, so it runs beside the tests; what it says comes after theirs.
+# The JavaScript that needs no browser.
+NODE_TESTS := $(BIN)/node --test --test-reporter=dot tests/web/*.test.mjs
+
+# mypy has one process, so it runs beside the tests, as do those of JavaScript; what they say comes after theirs.
 test: lint browser
-	@$(BIN)/mypy > $(VENV)/mypy.log 2>&1 & checking=$$!; \
+	@{ $(NODE_TESTS); node=$$?; $(BIN)/mypy && [ $$node = 0 ]; } > $(VENV)/checks.log 2>&1 & checking=$$!; \
 	  $(PYTEST); tested=$$?; \
-	  wait $$checking; checked=$$?; cat $(VENV)/mypy.log; \
+	  wait $$checking; checked=$$?; cat $(VENV)/checks.log; \
 	  [ $$tested = 0 ] && [ $$checked = 0 ]
 
 # A hostile campaign for as long as it is told, with a table at its end: make soak MINUTES=60 SEED=1
@@ -48,6 +51,7 @@ browser:
 
 check: lint
 	$(BIN)/mypy
+	$(NODE_TESTS)
 
 lint: $(READY) $(PAGES)
 	$(BIN)/ruff format --check
