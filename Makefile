@@ -9,7 +9,7 @@ PAGES := node_modules/.ready
 # Tests start hundreds of processes: Python keeps what it has compiled, whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: test soak soak-serve thorough check lint browser format demo clean
+.PHONY: test quick soak soak-serve thorough check lint browser format demo clean
 
 # A process for each core, and the one that is done first takes over tests from another. One more saves nothing (measured).
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
@@ -26,6 +26,10 @@ test: lint browser
 	  $(PYTEST); tested=$$?; \
 	  wait $$checking; checked=$$?; cat $(VENV)/checks.log; \
 	  [ $$tested = 0 ] && [ $$checked = 0 ]
+
+# The tests that start no process and open no browser.
+quick: $(READY)
+	$(PYTEST) -m "(unit or cli) and not thorough"
 
 # A hostile campaign for as long as it is told, with a table at its end: make soak MINUTES=60 SEED=1
 MINUTES ?= 60

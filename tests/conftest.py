@@ -40,6 +40,15 @@ settings.load_profile("augenmerk")  # unless pytest is given --hypothesis-profil
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+FOLDER = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks each test with the name of its folder: `pytest -m unit` runs those in tests/unit."""
+    for item in items:
+        item.add_marker(item.path.relative_to(FOLDER).parts[0])
+
+
 @pytest.fixture(scope="session")
 def multi30k_folder() -> Path:
     """The raw Multi30k files, from $AUGENMERK_DATA or from `shared` beside the checkout."""
