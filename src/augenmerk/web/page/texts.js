@@ -309,10 +309,20 @@ export function chooseLanguage(asked, preferred) {
   return first ? first.slice(0, 2).toLowerCase() : "en";
 }
 
-/** Returns a function that gives a text by its key, with values in the place of `{names}`. */
-export function makeTexts(language) {
+/**
+ * Returns a function that gives a text by its key, with values in the place of `{names}`, from tables
+ * {en: {...}, de: {...}}; later tables come first. What a language lacks is given in English, and without any text what
+ * follows the first word of the key.
+ */
+export function makeTexts(language, ...tables) {
+  const all = tables.length ? tables : [TEXTS];
+  const known = Object.assign(
+    {},
+    ...all.map((table) => table.en),
+    ...all.map((table) => table[language] ?? {})
+  );
   const t = (key, values = {}) =>
-    TEXTS[language][key].replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ""));
+    (known[key] ?? key.slice(key.indexOf(" ") + 1)).replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
   t.language = language;
   return t;
 }

@@ -3,8 +3,8 @@
 import { find, findAll } from "../page/dom.js";
 import { LANGUAGES, THEMES } from "../page/state.js";
 import { applySwitches } from "../page/switches.js";
-import { chooseLanguage } from "../page/texts.js";
-import { makeTheoryTexts } from "./texts.js";
+import { chooseLanguage, makeTexts } from "../page/texts.js";
+import { THEORY_TEXTS } from "./texts.js";
 import { PLAY, TheoryView } from "./view.js";
 
 const data = JSON.parse(find("theory-data").textContent);
@@ -16,7 +16,7 @@ let view = null;
 
 /** Applies the colours and the language of a state, and returns the texts. */
 function applyState(/** @type {any} */ { theme, language }) {
-  const t = makeTheoryTexts(chooseLanguage(language, navigator.languages));
+  const t = makeTexts(chooseLanguage(language, navigator.languages), THEORY_TEXTS);
   applySwitches(theme, t.language, t);
   for (const node of findAll("[data-text]")) node.textContent = t(node.dataset.text);
   return t;
@@ -40,7 +40,7 @@ class ExportedView extends TheoryView {
 }
 
 view = new ExportedView(find("theory"), data, {
-  t: makeTheoryTexts("en"),
+  t: makeTexts("en", THEORY_TEXTS),
   task: PLAY,
   linkTo,
   grade: null,

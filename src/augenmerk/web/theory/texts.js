@@ -241,11 +241,3 @@ export const THEORY_TEXTS = {
     privacy: "Alles wird in dieser Seite berechnet; nichts wird irgendwohin gesendet.",
   },
 };
-
-/** Returns a function that gives a text by its key, with values in the place of `{names}`. */
-export function makeTheoryTexts(language) {
-  const t = (key, values = {}) =>
-    THEORY_TEXTS[language][key].replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ""));
-  t.language = language;
-  return t;
-}

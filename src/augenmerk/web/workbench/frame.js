@@ -6,7 +6,7 @@
 import { find, findAll } from "../page/dom.js";
 import { LANGUAGES, THEMES } from "../page/state.js";
 import { applySwitches } from "../page/switches.js";
-import { chooseLanguage } from "../page/texts.js";
+import { chooseLanguage, makeTexts } from "../page/texts.js";
 
 const TEXTS = {
   en: {
@@ -82,18 +82,9 @@ export function frameText(key) {
   return TEXTS[document.documentElement.lang === "de" ? "de" : "en"][key];
 }
 
-/**
- * Returns a function that gives a text by its key, with values in the place of `{names}`: in English if the
- * language lacks it, and without any text what follows the first word of the key.
- */
+/** Returns the texts of a view and of the frame, in a language. */
 export function makeViewTexts(texts, language) {
-  const known = { ...TEXTS.en, ...texts.en, ...TEXTS[language], ...texts[language] };
-  const t = (key, values = {}) =>
-    (known[key] ?? key.slice(key.indexOf(" ") + 1)).replace(/\{(\w+)\}/g, (_, name) =>
-      String(values[name] ?? "")
-    );
-  t.language = language;
-  return t;
+  return makeTexts(language, TEXTS, texts);
 }
 
 /** Writes the texts of the frame and, where `data-text`, `data-label` and `data-hint` name them, of the view. */
