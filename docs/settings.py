@@ -1,4 +1,4 @@
-"""Writes docs/settings.md: every setting of a run, from the fields and descriptions in the code.
+"""Writes docs/reference/settings.md: every setting of a run, from the fields and descriptions in the code.
 
 python docs/settings.py
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 from augenmerk.base.config import PRESETS, RunConfig, load_config
 from augenmerk.base.settings import Setting, Settings, format_value, list_settings
 
-PAGE = Path(__file__).resolve().with_name("settings.md")
+PAGE = Path(__file__).resolve().parent / "reference" / "settings.md"
 
 BEGINNING = """# Settings
 
@@ -48,10 +48,10 @@ a sentence that names the key. A run keeps all of its settings, defaults include
 
 EXPLANATIONS = {
     "model": """The letters are those of the equations at the top of
-[`translator.py`](../src/augenmerk/model/gru.py): z_t and b_i are the embeddings of a source and a
+[`translator.py`](../../src/augenmerk/model/gru.py): z_t and b_i are the embeddings of a source and a
 target word, hf_t and hb_t the states of the GRUs that read the source forwards and backwards, h_t the two of
 them together, which represents a source word, and g_i the state of the decoder. Mechanisms:
-[training.md](training.md#attention-mechanisms), and [your own](mechanisms.md).
+[training.md](../guides/training.md#attention-mechanisms), and [your own](../guides/own-mechanism.md).
 """
 }
 """What the page says about a group beyond its description."""

@@ -1,7 +1,7 @@
-"""Renews docs/theory.md: runs each command on the page, puts its output below it, and draws the figures.
+"""Renews docs/explanation/theory.md: runs each command on it, puts its output below it, and draws the figures.
 
-The commands of the theory lab in docs/teaching.md, which work on the table on that page, and in README.md are
-run as well.
+The commands of the theory lab in docs/guides/teaching.md, which work on the table on that page, and in README.md
+are run as well. Figures are drawn into docs/figures.
 
     python docs/theory.py            renews the pages and figures
     python docs/theory.py --check    only says what differs, with exit code 1 if anything does
@@ -22,9 +22,10 @@ from typer.testing import CliRunner
 
 from augenmerk.cli import app
 
-PAGE = Path(__file__).resolve().with_name("theory.md")
-TEACHING = PAGE.with_name("teaching.md")
-README = PAGE.parents[1] / "README.md"
+DOCS = Path(__file__).resolve().parent
+PAGE = DOCS / "explanation" / "theory.md"
+TEACHING = DOCS / "guides" / "teaching.md"
+README = DOCS.parent / "README.md"
 BLOCK = re.compile(r"^```console\n\$ augenmerk (theory [^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FIGURE = re.compile(r"`augenmerk (theory [^`]* --out [^`]*)`")
 TABLE = re.compile(r"^```csv\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -75,7 +76,7 @@ def _rounding(number: str) -> float:
 
 
 def draw_figures(page: str) -> None:
-    os.chdir(PAGE.parent)
+    os.chdir(DOCS)
     for command in FIGURE.findall(page):
         run_command(f"{command} --outline")  # a reader may not have the font
 

@@ -529,7 +529,7 @@ def test_the_command_with_the_model_that_ships() -> None:
 
 
 def test_what_the_page_shows_is_what_the_command_shows() -> None:
-    page = (ROOT / "docs" / "looking.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "guides" / "looking.md").read_text(encoding="utf-8")
     [shown] = re.findall(
         r"^```console\n\$ augenmerk (faithfulness .*?)\n(.*?)^```", page, re.DOTALL | re.MULTILINE
     )

@@ -27,7 +27,7 @@ def blocks(document: str, language: str) -> list[str]:
 
 def test_every_file_that_a_document_links_to_is_there() -> None:
     links = 0
-    for document in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/*.md")]:
+    for document in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md")]:
         for link in re.findall(r"\]\(([^)#]+)", document.read_text(encoding="utf-8")):
             if "://" not in link:
                 assert (document.parent / link).exists(), f"{document.name} links to {link}"
@@ -46,7 +46,7 @@ def test_the_mechanism_in_contributing_works() -> None:
     torch.testing.assert_close(context[0, 0], values[0, 1])
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/python.md", "docs/looking.md"])
+@pytest.mark.parametrize("document", ["README.md", "docs/reference/python.md", "docs/guides/looking.md"])
 def test_the_python_of_a_document_runs(
     document: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -59,7 +59,7 @@ def test_the_python_of_a_document_runs(
 
 
 def test_the_python_page_explains_every_public_name_and_attribute() -> None:
-    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
     for name in augenmerk.__all__:
         assert name in page or name in ("Bitext", "SentencePair", "Translator", "__version__"), name
     public = {name for name in dir(Translation) if not name.startswith("_")} | {
@@ -70,7 +70,7 @@ def test_the_python_page_explains_every_public_name_and_attribute() -> None:
 
 
 def test_what_the_data_page_shows_is_what_the_command_shows() -> None:
-    [shown] = [block for block in blocks("docs/data.md", "console") if "data show bilderbuch" in block]
+    [shown] = [block for block in blocks("docs/guides/data.md", "console") if "data show bilderbuch" in block]
     command, expected = shown.split("\n", 1)
     assert run_command(*command.removeprefix("$ augenmerk ").split()).out.strip() == expected.strip()
 
@@ -82,7 +82,7 @@ def test_the_first_translation_in_the_readme_is_what_the_command_prints() -> Non
 
 
 def test_the_studies_on_the_page_can_be_read(tmp_path: Path) -> None:
-    study, contrasts, published = blocks("docs/studies.md", "toml")
+    study, contrasts, published = blocks("docs/guides/studies.md", "toml")
     path = tmp_path / "mine.toml"
     path.write_text(study + contrasts, encoding="utf-8")
     declared = read_study(path)
@@ -92,19 +92,19 @@ def test_the_studies_on_the_page_can_be_read(tmp_path: Path) -> None:
         study.split("[factors]")[0] + published + '[factors]\nattention = ["scaled-dot"]\n', encoding="utf-8"
     )
     assert read_study(path).published[0].mean == 31.5
-    page = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "guides" / "studies.md").read_text(encoding="utf-8")
     assert all(f"`{measure}`" in page for measure in MEASURES)
 
 
 def test_the_settings_file_on_the_page_can_be_read() -> None:
-    [settings] = blocks("docs/settings.md", "toml")
+    [settings] = blocks("docs/reference/settings.md", "toml")
     assert RunConfig.from_toml(settings, "page").model.attention == "additive"
 
 
 def test_every_file_of_a_run_is_on_the_page(shared_runs: SharedRuns, tmp_path: Path) -> None:
     run = shared_runs.copy(tiny(), tmp_path / "run").path
     assert run_command("evaluate", run, "--split", "val", "--alignment").code == 0
-    page = (ROOT / "docs" / "run-directory.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "run-directory.md").read_text(encoding="utf-8")
     for path in run.iterdir():
         assert f"`{path.name}{'/' * path.is_dir()}`" in page, path.name
 
@@ -114,7 +114,7 @@ def test_every_error_on_the_page_is_one_that_is_raised() -> None:
     sources = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "src").rglob("*.py")))
     sources = re.sub(r'"\s+f?"', "", sources)  # a sentence in the code goes on in the next line
     rows = re.findall(
-        r"^\| (.+?) \| .+ \|$", (ROOT / "docs" / "errors.md").read_text(encoding="utf-8"), re.MULTILINE
+        r"^\| (.+?) \| .+ \|$", (ROOT / "docs" / "reference" / "errors.md").read_text(encoding="utf-8"), re.MULTILINE
     )
     sentences = [row for row in rows if row not in ("it says", "exit code") and not row[0].isdigit()]
     assert len(sentences) > 20
@@ -125,7 +125,7 @@ def test_every_error_on_the_page_is_one_that_is_raised() -> None:
 
 def test_every_command_in_a_document_exists() -> None:
     """Its name and its options; what it is about may not be there."""
-    for document in ["README.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]:
+    for document in ["README.md", *(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))]:
         for block in blocks(document, "sh"):
             for line in block.replace("\\\n", " ").splitlines():
                 if not line.startswith("augenmerk "):

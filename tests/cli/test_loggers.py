@@ -123,7 +123,7 @@ def test_only_loggers_that_have_started_are_closed(tmp_path: Path) -> None:
 
 
 def test_the_logger_in_the_document_works(tmp_path: Path) -> None:
-    [code] = [block for block in blocks("docs/logging.md", "python") if "class CsvLogger" in block]
+    [code] = [block for block in blocks("docs/guides/logging.md", "python") if "class CsvLogger" in block]
     (tmp_path / "mine.py").write_text(code, encoding="utf-8")
     logger = load_logger(f"{tmp_path / 'mine.py'}:CsvLogger")
     train(start(tiny(train__epochs=1), tmp_path / "run"), CPU, Silent(), [logger])
@@ -135,7 +135,7 @@ def test_training_from_python_as_in_the_document(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    csv_logger, *_, training = blocks("docs/logging.md", "python")
+    csv_logger, *_, training = blocks("docs/guides/logging.md", "python")
     names: dict[str, Any] = {}
     exec(csv_logger, names)
     exec(training, names)

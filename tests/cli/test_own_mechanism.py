@@ -347,7 +347,7 @@ def test_a_study_tries_its_mechanisms_before_anything_is_trained(tmp_path: Path)
 def test_the_mechanisms_on_the_page_are_right_and_can_be_trained_and_studied(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = "docs/mechanisms.md"
+    page = "docs/guides/own-mechanism.md"
     code, check = blocks(page, "python")
     (tmp_path / "mine.py").write_text(code, encoding="utf-8")
     monkeypatch.chdir(tmp_path)

@@ -37,7 +37,7 @@ def in_process(*arguments: str) -> Any:
 
 
 @pytest.mark.parametrize("task", EXERCISES)
-@pytest.mark.parametrize("seed", [2])  # docs/theory.md has seed 1
+@pytest.mark.parametrize("seed", [2])  # docs/explanation/theory.md has seed 1
 def test_every_claim_holds(task: str, seed: int) -> None:
     result = in_process(task, "--json", "--seed", str(seed))
     assert result.exit_code == 0

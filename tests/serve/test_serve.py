@@ -343,7 +343,7 @@ def test_the_page_of_the_api_needs_nothing_from_elsewhere(shipped: Serving) -> N
 
 
 def test_what_the_page_asks_for_is_answered(shipped: Serving) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "serve.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "guides" / "serving.md").read_text(encoding="utf-8")
     asked = re.findall(r"^\$ curl localhost:8765(\S+)(?: -d '(.*)')?$", page, re.M)
     assert len(asked) > 5
     for path, body in asked:

@@ -504,7 +504,7 @@ def test_limits_are_read_from_the_command_line() -> None:
 
 
 def test_the_page_has_every_limit() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "serve.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "guides" / "serving.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)` \| ([\d.]+) \| (.+) \|$", page, re.M)
     assert rows == [
         (

@@ -1,4 +1,4 @@
-"""docs/theory.md says what its commands print, and README what the one it shows prints."""
+"""docs/explanation/theory.md says what its commands print, and README what the one it shows prints."""
 
 import importlib.util
 from pathlib import Path
@@ -37,7 +37,7 @@ def test_the_page_for_teachers_shows_what_its_commands_print(
     page = script.TEACHING.read_text(encoding="utf-8")
     assert "theory grade answers.csv" in page
     assert script.renew_page(page) == page, "renew it: python docs/theory.py"
-    [code] = blocks("docs/teaching.md", "python")
+    [code] = blocks("docs/guides/teaching.md", "python")
     exec(code, {})
     first, second = capsys.readouterr().out.splitlines()
     assert first.startswith("True  (")
@@ -81,7 +81,7 @@ def test_the_readme_shows_what_its_command_prints(script: ModuleType) -> None:
 def test_the_python_on_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
     from tests.cli.test_documents import blocks
 
-    [code] = blocks("docs/theory.md", "python")
+    [code] = blocks("docs/explanation/theory.md", "python")
     exec(code, {})
     printed = capsys.readouterr().out
     assert printed.count("is copied with weight") + printed.count("is hidden") == 8

@@ -28,7 +28,7 @@ def prepare_environment() -> None:
     }
     if "OMP_WAIT_POLICY" not in os.environ:
         # Threads of torch that wait for each other otherwise spin for milliseconds, on cores that other
-        # processes, or the thread they wait for, could use (docs/training.md). The first is for GNU's OpenMP,
+        # processes, or the thread they wait for, could use (docs/guides/training.md). The first is for GNU's OpenMP,
         # in spins, the second for LLVM's and Intel's, in milliseconds.
         defaults |= {"GOMP_SPINCOUNT": "10000", "KMP_BLOCKTIME": "1"}
     if count_cores() < (os.cpu_count() or 1):

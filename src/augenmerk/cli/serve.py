@@ -37,7 +37,7 @@ class Reach(Group):
         list[str] | None,
         Option(
             metavar="NAME=VALUE",
-            help="Change a limit, e.g. beam=5, queue=500 or deadline=10; repeatable. docs/serve.md has all.",
+            help="Change a limit, e.g. beam=5, queue=500 or deadline=10; repeatable. docs/guides/serving.md has all.",
         ),
     ] = None
     keys: Annotated[

@@ -33,7 +33,7 @@ EXACT_PARTS = 4
 """The parts of a batch with --exact: enough for 1, 2 and 4 processes."""
 
 FEW_STEPS = 300
-"""Steps with which a model that begins with random weights learns little (docs/own-data.md)."""
+"""Steps with which a model that begins with random weights learns little (docs/guides/own-data.md)."""
 
 
 class TrainOptions(options.Group):
@@ -68,7 +68,7 @@ class TrainOptions(options.Group):
         Option(
             "--exact",
             help="The same weights, bit for bit, with 1, 2 or 4 processes of torchrun on CPUs; slower "
-            f"(train.exact_parts={EXACT_PARTS}, see docs/scale.md).",
+            f"(train.exact_parts={EXACT_PARTS}, see docs/guides/scaling.md).",
         ),
     ] = False
     device: options.Device = "auto"
@@ -84,7 +84,7 @@ class TrainOptions(options.Group):
     tensorboard: bool = False
     """Also write TensorBoard events."""
     logger: Annotated[list[str] | None, Option(metavar="FILE.py:CLASS")] = None
-    """Your own logger, for W&B or MLflow for example (docs/logging.md); also module:Class; repeatable. It is
+    """Your own logger, for W&B or MLflow for example (docs/guides/logging.md); also module:Class; repeatable. It is
     code, and executed."""
 
     def check(self) -> None:

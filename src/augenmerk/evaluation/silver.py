@@ -2,7 +2,7 @@
 
 The aligner is fast_align (Dyer, Chahuneau and Smith 2013) in both directions, joined by grow-diag-final-and,
 as the library Thot implements it (the optional extra `align`), on lowercased words. On bilderbuch, whose true
-links are known, its own alignment error is 0.095 (docs/results.md): an error measured against silver links is
+links are known, its own alignment error is 0.095 (docs/lab/measurements.md): an error measured against silver links is
 an estimate.
 
 The aligner learns from the training pairs together with those to be aligned, which takes seconds. Its links

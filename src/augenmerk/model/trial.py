@@ -1,6 +1,6 @@
 """Tries a custom attention mechanism before a run is made for it.
 
-Each function of `RULES` checks one rule of docs/mechanisms.md on made-up sentences, and returns what is wrong
+Each function of `RULES` checks one rule of docs/guides/own-mechanism.md on made-up sentences, and returns what is wrong
 in words, or None. What may be intended, such as scores that are too large for a softmax, is a warning.
 
 B sentences, T target positions, S source positions, Q the size of a query, V that of a word representation.
@@ -279,7 +279,7 @@ def try_mechanism(config: ModelConfig, *, bf16: bool = True) -> None:
             if problem := check_rule(rule, tried, config):
                 raise AugenmerkError(
                     f"The attention mechanism '{config.attention}' was tried on made-up sentences, and{when} "
-                    f"{problem}; docs/mechanisms.md says what it is given and what it returns."
+                    f"{problem}; docs/guides/own-mechanism.md says what it is given and what it returns."
                 )
         for remark in filter(None, (describe_saturation(config), describe_wrong_scale(config))):
             logging.getLogger(__name__).warning("The attention mechanism '%s' %s", config.attention, remark)

@@ -1,6 +1,6 @@
 """A run directory holds all that is needed to translate and to continue training.
 
-docs/run-directory.md lists its files. If the process dies, each is either the old one or the new one (see
+docs/reference/run-directory.md lists its files. If the process dies, each is either the old one or the new one (see
 `augenmerk.base.files`). To keep the files consistent, save the state last, after the model and the metrics: a
 run that is resumed from the previous state writes the same files again.
 

@@ -1,6 +1,6 @@
 """Loggers: where the numbers of training go while it runs, such as TensorBoard, Weights & Biases or MLflow.
 
-A logger is any object with the three methods of `Logger`; docs/logging.md has examples. This package depends
+A logger is any object with the three methods of `Logger`; docs/guides/logging.md has examples. This package depends
 on none of these services.
 """
 
