@@ -1,12 +1,11 @@
 """The attention that makes a word likeliest, against scipy, closed forms and a decoder told where to look."""
 
-import json
 import math
 import re
 import shlex
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -36,13 +35,10 @@ from augenmerk.model.interface import build_model
 from augenmerk.text.tokenizer import BOS, EOS, PAD, UNK, TokenizerPair
 from augenmerk.translation import Translator
 from augenmerk.translation.translation import END
-from tests.support.browser import open_engine
 from tests.support.command import fails_with_a_sentence, run_command, run_json
+from tests.support.node import run_node
 from tests.support.processes import ROOT
 from tests.support.runs import SharedRuns, tiny
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser as Chromium
 
 SENTENCE = "Ein Mann fährt mit dem Fahrrad durch den Park."
 PAIRS = list(open_bitext("bilderbuch", pairs=40)["train"])
@@ -603,39 +599,27 @@ def test_the_command_refuses_models_of_which_it_cannot_be_told(
     assert complaint in fails_with_a_sentence("faithfulness", run, "--wanted", "dog", "Der Hund schläft.")
 
 
-# The same in a browser
-
-CALL = """(problem) => {
-  const [base, contributions, wanted, never] = JSON.parse(problem);
-  const rows = contributions.map((row) => Float32Array.from(row));
-  return maximiseWanted(Float32Array.from(base), rows, wanted, never);
-}"""
+# The same in JavaScript
 
 
-def test_javascript_finds_what_python_finds(chromium: "Chromium") -> None:
+def test_javascript_finds_what_python_finds() -> None:
     problems = [*PROBLEMS, make_game(6.0, 0.3, 0.6, 0.2), draw_problem(50, 1, 7, 1.0), *real_problems()]
-    page = open_engine(chromium, "wanted.js")
-    for problem in problems:
-        for left_out in [[]] if len(problem.base) < 5 else [[], [0, 1]]:
-            numbers = [problem.base.tolist(), problem.contributions.tolist(), problem.wanted, left_out]
-            found = page.evaluate(CALL, json.dumps(numbers))
-            expected = maximise(*problem, left_out)
-            assert found["log_probability"] == pytest.approx(expected.log_probability, abs=1e-8)
-            assert found["gap"] <= GAP_TOLERANCE
-            assert found["weights"] == pytest.approx(expected.weights.tolist(), abs=1e-4)
-            assert found["best"] == expected.best
-            assert found["best_log_probability"] == pytest.approx(expected.best_log_probability, abs=1e-4)
-            assert found["wins"] is expected.wins
-            assert (found["winning_weights"] is None) is (expected.winning_weights is None)
-            if expected.winning_weights is not None:
-                lead = problem.lead(np.array(found["winning_weights"]))
-                assert lead == pytest.approx(problem.lead(expected.winning_weights), abs=1e-4)
-    refused = page.evaluate(
-        """() => { try { maximiseWanted(new Float32Array([0, NaN]), [new Float32Array(2)], 0); }
-                   catch (error) { return error.message; } }"""
-    )
-    assert refused == "logits must be finite numbers"
-    page.close()
+    with run_node("engine.mjs") as node:
+        for problem in problems:
+            for left_out in [[]] if len(problem.base) < 5 else [[], [0, 1]]:
+                numbers = [problem.base.tolist(), problem.contributions.tolist(), problem.wanted, left_out]
+                found = node.ask("maximise", numbers)
+                expected = maximise(*problem, left_out)
+                assert found["log_probability"] == pytest.approx(expected.log_probability, abs=1e-8)
+                assert found["gap"] <= GAP_TOLERANCE
+                assert found["weights"] == pytest.approx(expected.weights.tolist(), abs=1e-4)
+                assert found["best"] == expected.best
+                assert found["best_log_probability"] == pytest.approx(expected.best_log_probability, abs=1e-4)
+                assert found["wins"] is expected.wins
+                assert (found["winning_weights"] is None) is (expected.winning_weights is None)
+                if expected.winning_weights is not None:
+                    lead = problem.lead(np.array(found["winning_weights"]))
+                    assert lead == pytest.approx(problem.lead(expected.winning_weights), abs=1e-4)
 
 
 def real_problems() -> list[Problem]:
