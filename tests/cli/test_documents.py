@@ -114,7 +114,9 @@ def test_every_error_on_the_page_is_one_that_is_raised() -> None:
     sources = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "src").rglob("*.py")))
     sources = re.sub(r'"\s+f?"', "", sources)  # a sentence in the code goes on in the next line
     rows = re.findall(
-        r"^\| (.+?) \| .+ \|$", (ROOT / "docs" / "reference" / "errors.md").read_text(encoding="utf-8"), re.MULTILINE
+        r"^\| (.+?) \| .+ \|$",
+        (ROOT / "docs" / "reference" / "errors.md").read_text(encoding="utf-8"),
+        re.MULTILINE,
     )
     sentences = [row for row in rows if row not in ("it says", "exit code") and not row[0].isdigit()]
     assert len(sentences) > 20
@@ -125,7 +127,10 @@ def test_every_error_on_the_page_is_one_that_is_raised() -> None:
 
 def test_every_command_in_a_document_exists() -> None:
     """Its name and its options; what it is about may not be there."""
-    for document in ["README.md", *(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))]:
+    for document in [
+        "README.md",
+        *(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")),
+    ]:
         for block in blocks(document, "sh"):
             for line in block.replace("\\\n", " ").splitlines():
                 if not line.startswith("augenmerk "):

@@ -355,6 +355,8 @@ def test_all_that_an_address_holds_is_documented() -> None:
     state = text.partition("export function makeState")[2].partition("\n}")[0]
     keys = set(re.findall(r"^    (\w+)[:,]", state, re.M))
     assert {"text", "beam", "tried", "changed"} < keys
-    address = (ROOT / "docs" / "guides" / "exporting.md").read_text(encoding="utf-8").partition("## The address")[2]
+    address = (
+        (ROOT / "docs" / "guides" / "exporting.md").read_text(encoding="utf-8").partition("## The address")[2]
+    )
     rows = re.findall(r"^\| (`.*?) \|", address, re.M)
     assert {key for row in rows for key in re.findall(r"`(\w+)`", row)} == keys

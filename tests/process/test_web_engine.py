@@ -514,8 +514,8 @@ def test_a_split_is_translated_as_well_as_by_python(
     assert len(texts) == count
     calls = [["translate", text, {"beam": beam, "next": 0}] for text in texts]
     # One half in each of two processes.
-    with run_node("engine.mjs") as other, ThreadPoolExecutor() as threads:
-        halves = threads.map(call, (node, other), (shipped_bundle(),) * 2, (calls[::2], calls[1::2]))
+    with run_node("engine.mjs") as second, ThreadPoolExecutor() as threads:
+        halves = threads.map(call, (node, second), (shipped_bundle(),) * 2, (calls[::2], calls[1::2]))
         ours = [one for pair in zip(*halves, strict=True) for one in pair]
     translator = load()
     theirs = translator.translate(texts, beam=beam)

@@ -40,7 +40,7 @@ def run_node(module: str) -> Iterator[Node]:
     if NODE is None:
         missing = "no Node on this machine: `make` installs it; JavaScript is not compared with Python"
         pytest.fail(missing) if "AUGENMERK_NEEDS_BROWSER" in os.environ else pytest.skip(missing)
-    command = [NODE, str(MODULES / "answer.mjs"), str(MODULES / module)]
+    command = [str(NODE), str(MODULES / "answer.mjs"), str(MODULES / module)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
     ) as process:
