@@ -1,7 +1,7 @@
-"""Renews docs/explanation/theory.md: runs each command on it, puts its output below it, and draws the figures.
+"""Renews docs/explanation/theory.md: runs each command on it, puts its output below it, and draws figures.
 
-The commands of the theory lab in docs/guides/teaching.md, which work on the table on that page, and in README.md
-are run as well. Figures are drawn into docs/figures.
+The commands of the theory lab in docs/guides/teaching.md, which work on the table on that page, and in
+README.md are run as well. Figures are drawn into docs/figures.
 
     python docs/theory.py            renews the pages and figures
     python docs/theory.py --check    only says what differs, with exit code 1 if anything does

@@ -562,7 +562,7 @@ def test_the_policy_stops_what_is_not_the_pages_own(context: "BrowserContext", f
 
 
 def test_the_page_in_docs_translates(context: "BrowserContext") -> None:
-    """It was exported once (docs/guides/exporting.md says how), so it must not depend on what changes here."""
+    """It was exported once (docs/guides/exporting.md says how), so it must depend on nothing here."""
     page = ROOT / "docs" / "translator.html"
     view = View(context, page.as_uri())
     view.type("Die Katze schläft.")

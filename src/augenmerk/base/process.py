@@ -28,8 +28,8 @@ def prepare_environment() -> None:
     }
     if "OMP_WAIT_POLICY" not in os.environ:
         # Threads of torch that wait for each other otherwise spin for milliseconds, on cores that other
-        # processes, or the thread they wait for, could use (docs/guides/training.md). The first is for GNU's OpenMP,
-        # in spins, the second for LLVM's and Intel's, in milliseconds.
+        # processes, or the thread they wait for, could use (docs/guides/training.md). The first is for GNU's
+        # OpenMP, in spins, the second for LLVM's and Intel's, in milliseconds.
         defaults |= {"GOMP_SPINCOUNT": "10000", "KMP_BLOCKTIME": "1"}
     if count_cores() < (os.cpu_count() or 1):
         # Otherwise some libraries start a thread for each core of the machine, also in a container with few.

@@ -37,7 +37,8 @@ class Reach(Group):
         list[str] | None,
         Option(
             metavar="NAME=VALUE",
-            help="Change a limit, e.g. beam=5, queue=500 or deadline=10; repeatable. docs/guides/serving.md has all.",
+            help="Change a limit, e.g. beam=5, queue=500 or deadline=10; repeatable. "
+            "docs/guides/serving.md has all.",
         ),
     ] = None
     keys: Annotated[

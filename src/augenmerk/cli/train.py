@@ -84,8 +84,8 @@ class TrainOptions(options.Group):
     tensorboard: bool = False
     """Also write TensorBoard events."""
     logger: Annotated[list[str] | None, Option(metavar="FILE.py:CLASS")] = None
-    """Your own logger, for W&B or MLflow for example (docs/guides/logging.md); also module:Class; repeatable. It is
-    code, and executed."""
+    """Your own logger, for W&B or MLflow for example (docs/guides/logging.md); also module:Class; repeatable.
+    It is code, and executed."""
 
     def check(self) -> None:
         """Raises AugenmerkError if the options do not belong together."""

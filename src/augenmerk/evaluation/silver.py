@@ -2,8 +2,8 @@
 
 The aligner is fast_align (Dyer, Chahuneau and Smith 2013) in both directions, joined by grow-diag-final-and,
 as the library Thot implements it (the optional extra `align`), on lowercased words. On bilderbuch, whose true
-links are known, its own alignment error is 0.095 (docs/lab/measurements.md): an error measured against silver links is
-an estimate.
+links are known, its own alignment error is 0.095 (docs/lab/measurements.md): an error measured against silver
+links is an estimate.
 
 The aligner learns from the training pairs together with those to be aligned, which takes seconds. Its links
 are kept in the user's cache under a checksum of all that they depend on.

@@ -1,7 +1,8 @@
 """Tries a custom attention mechanism before a run is made for it.
 
-Each function of `RULES` checks one rule of docs/guides/own-mechanism.md on made-up sentences, and returns what is wrong
-in words, or None. What may be intended, such as scores that are too large for a softmax, is a warning.
+Each function of `RULES` checks one rule of docs/guides/own-mechanism.md on made-up sentences, and returns
+what is wrong in words, or None. What may be intended, such as scores that are too large for a softmax, is a
+warning.
 
 B sentences, T target positions, S source positions, Q the size of a query, V that of a word representation.
 """

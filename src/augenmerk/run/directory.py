@@ -1,8 +1,8 @@
 """A run directory holds all that is needed to translate and to continue training.
 
-docs/reference/run-directory.md lists its files. If the process dies, each is either the old one or the new one (see
-`augenmerk.base.files`). To keep the files consistent, save the state last, after the model and the metrics: a
-run that is resumed from the previous state writes the same files again.
+docs/reference/run-directory.md lists its files. If the process dies, each is either the old one or the new
+one (see `augenmerk.base.files`). To keep the files consistent, save the state last, after the model and the
+metrics: a run that is resumed from the previous state writes the same files again.
 
 Settings, vocabulary, weights and state are bound to each other by checksums, so that a damaged file or one of
 another run is noticed. Changes to config.toml have to be accepted (`augenmerk train --accept-changes`); the

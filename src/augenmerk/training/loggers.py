@@ -1,7 +1,7 @@
 """Loggers: where the numbers of training go while it runs, such as TensorBoard, Weights & Biases or MLflow.
 
-A logger is any object with the three methods of `Logger`; docs/guides/logging.md has examples. This package depends
-on none of these services.
+A logger is any object with the three methods of `Logger`; docs/guides/logging.md has examples. This package
+depends on none of these services.
 """
 
 import importlib

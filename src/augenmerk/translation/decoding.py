@@ -293,8 +293,9 @@ def find_uncovered(weights: Weights, source: str, tokenizer: Tokenizer) -> str |
     - marks such as full stops divide the source, and the mean weight of one part is below `LEAST_WEIGHT`.
       Parts of a few tokens, such as abbreviations, do not count.
 
-    Both numbers were chosen on the validation split of Multi30k with the bundled model; docs/lab/measurements.md
-    has how often they are right. Attention that does not depend on the words (`none`, `mean`) tells nothing.
+    Both numbers were chosen on the validation split of Multi30k with the bundled model;
+    docs/lab/measurements.md has how often they are right. Attention that does not depend on the words
+    (`none`, `mean`) tells nothing.
     """
     looked_at = weights[:, :-1].sum(axis=0)
     spans = [part.span() for part in _PARTS.finditer(source)]

@@ -42,7 +42,7 @@ MAX_EXAMPLES = 50
 EIGHTH = {"light": "#8a7a00", "dark": "#f3f07a"}
 """The colour of an eighth key; pictures have seven."""
 COPYING_SEED = 21
-"""The keys of 1.1 are those that `augenmerk theory 1.1 --seed 21` draws first, as in docs/explanation/theory.md."""
+"""The keys of 1.1 are the first that `augenmerk theory 1.1 --seed 21` draws (docs/explanation/theory.md)."""
 
 
 @dataclass(frozen=True)
