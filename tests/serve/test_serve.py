@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ from augenmerk.serve.api import ENDPOINTS
 from augenmerk.serve.openapi import describe
 from augenmerk.serve.registry import ModelRegistry
 from augenmerk.translation import load
-from tests.support.command import COMMAND, fails_with_a_sentence, run_command
+from augenmerk.web.examples import make_example
+from tests.support.command import COMMAND, fails_with_a_sentence, run_command, run_json
 from tests.support.runs import SharedRuns, tiny
 from tests.support.serving import SECONDS, Serving, read_refusal, serving
 
@@ -315,6 +317,62 @@ def test_the_description_is_of_what_there_is(shipped: Serving) -> None:
             for each in answer.json() if endpoint.is_list else [answer.json()]:
                 endpoint.response.model_validate(each)  # no key is missing, and none is not described
                 assert each.keys() <= endpoint.response.model_fields.keys()
+
+
+NESTED = {
+    "alternatives": "TranslationResponse",
+    "sentences": "TranslationResponse",
+    "heads": "HeadData",
+    "uncovered": "Uncovered",
+    "unfamiliar": "Unfamiliar",
+}
+"""Keys of answers whose values have a schema of their own."""
+
+
+def test_the_keys_of_answers_are_those_of_their_schema(shared_runs: SharedRuns, tmp_path: Path) -> None:
+    """With every combination of options, and by the command line and in stored examples, too."""
+    config = tiny(
+        model__architecture="transformer",
+        model__attention="multi-head",
+        model__heads=2,
+        model__transformer={"feed_forward": 32},
+        train__epochs=1,
+    )
+    run = shared_runs.copy(config, tmp_path / "transformer")
+    found: dict[str, set[str]] = {}
+    texts = [" ".join(TEXTS[:3]), TEXTS[0], "", "Привет 漢字"]
+    names = ("attention", "subwords", "heads", "split_sentences", "mbr")
+    with serving(ModelRegistry([BUNDLED_MODEL, run.path])) as server:
+        schemas = server.client.get("/openapi.json").json()["components"]["schemas"]
+
+        def check(value: dict[str, Any], schema: str) -> None:
+            found.setdefault(schema, set()).update(value)
+            required = schemas[schema]["required"]
+            assert set(required) <= value.keys() <= schemas[schema]["properties"].keys(), (schema, value)
+            for key, nested in NESTED.items():
+                inner = value.get(key) or []
+                for each in inner if isinstance(inner, list) else [inner]:
+                    check(each, nested)
+
+        for model in (BUNDLED_MODEL.name, "transformer"):
+            for values in product((False, True), repeat=len(names)):
+                options = dict(zip(names, values, strict=True))
+                asked = {"model": model, "text": texts, "beam": 2, "n_best": 2, **options}
+                for each in server.post("/v1/translate", asked).json()["translations"]:
+                    check(each, "TranslationResponse")
+            for values in product((False, True), repeat=2):
+                asked = {"model": model, "source": TEXTS[3], "target": "A girl.", "attention": values[0]}
+                for each in server.post("/v1/score", asked | {"heads": values[1]}).json()["scores"]:
+                    check(each, "ScoredPair")
+    for line in run_command("translate", "--json", "--heads", "--subwords", *texts[:2]).out.splitlines():
+        check(json.loads(line), "TranslationResponse")
+    check(run_json("score", "--heads", TEXTS[0], "A dog."), "ScoredPair")
+    added = {"ids", "token_log_probabilities", "source_word_of", "target_word_of", "next", "tree"}
+    example = make_example(load(), TEXTS[0], 2)
+    check({key: value for key, value in example.items() if key not in added}, "TranslationResponse")
+    assert added <= example.keys()
+    assert found == {schema: set(schemas[schema]["properties"]) for schema in found}
+    assert found.keys() == {"ScoredPair", *NESTED.values()}
 
 
 def shipped_routes(server: Serving) -> list[Any]:

@@ -35,6 +35,7 @@ from augenmerk.search.decoder import StepModel, mean_of_probabilities
 from augenmerk.text.batching import ParallelTokens, encode_pairs
 from augenmerk.text.words import split_words
 from augenmerk.translation import Translation, Translator
+from augenmerk.translation.translation import PairData, WordsData
 
 if TYPE_CHECKING:
     import torch
@@ -362,9 +363,6 @@ def describe_row(run: RunDirectory, row: Mapping[str, Any]) -> str:
 
 # A scored pair as data
 
-LEFT_OUT = ("source", "translation", "score", "finished", "unfamiliar")
-"""Keys of a translation that say nothing about a given target."""
-
 
 def compute_loss(scored: Translation) -> Loss:
     """Returns the loss of a given translation; its tokens include the end of the sentence."""
@@ -372,10 +370,21 @@ def compute_loss(scored: Translation) -> Loss:
     return Loss(-scored.log_probability, tokens)
 
 
-def describe_score(scored: Translation, *, attention: bool = True) -> dict[str, Any]:
+class ScoreData(PairData):
+    """A scored translation; words and attention only if they were asked for."""
+
+    target: str
+    loss: float
+    """Per token, end of sentence included."""
+    perplexity: float
+    word_perplexity: float
+    tokens: int
+
+
+def describe_score(scored: Translation, *, attention: bool = True) -> ScoreData:
     """Returns a scored pair as plain data for JSON."""
-    loss = compute_loss(scored)
-    return {
+    loss, described = compute_loss(scored), scored.to_dict(attention=attention)
+    found: ScoreData = {
         "source": scored.source,
         "target": scored.text,
         "log_probability": scored.log_probability,
@@ -383,5 +392,8 @@ def describe_score(scored: Translation, *, attention: bool = True) -> dict[str, 
         "perplexity": loss.perplexity,
         "word_perplexity": loss.word_perplexity(len(scored.target_words)),
         "tokens": loss.tokens,
-        **{key: value for key, value in scored.to_dict(attention=attention).items() if key not in LEFT_OUT},
+        "truncated": described["truncated"],
+        "uncovered": described["uncovered"],
     }
+    words: WordsData = scored.describe_attention() if attention else {}
+    return {**found, **words}

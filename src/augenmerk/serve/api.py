@@ -7,14 +7,14 @@ import os
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import Field, create_model
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from augenmerk.base.config import DEFAULT_SAMPLES, SearchConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.settings import list_settings
-from augenmerk.evaluation.evaluator import Loss
+from augenmerk.evaluation.evaluator import ScoreData, describe_score
 from augenmerk.serve import openapi
 from augenmerk.serve.endpoint import (
     ERRORS_OF_WORK,
@@ -29,7 +29,9 @@ from augenmerk.serve.endpoint import (
 from augenmerk.serve.guard import STOPPING
 from augenmerk.serve.libretranslate import ENDPOINTS as LIBRETRANSLATE
 from augenmerk.serve.limits import Limits, ServiceError
+from augenmerk.serve.openapi import ResponseModel, make_response
 from augenmerk.serve.registry import Names
+from augenmerk.translation.translation import AttentionData, PairData, TranslationData, WordsData
 
 Texts = str | list[str]
 
@@ -116,80 +118,25 @@ class ReloadRequest(RequestBody):
     model: str | None = Field(default=None, description="The name of a run. Default: all of them.")
 
 
-class ResponseModel(BaseModel):
-    """A response, or a part of one. Its keys are all there are, which a test checks."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-class Unfamiliar(ResponseModel):
-    """Why a text is unlike anything the model learnt from."""
-
-    reason: str
-    in_words: str
-
-
-class Uncovered(ResponseModel):
-    """The part of a source that its translation probably leaves out."""
-
-    text: str
-    in_words: str
-
-
-class _Pair(ResponseModel):
-    source: str
-    log_probability: float
-    truncated: bool = Field(description="Whether the source was too long, and only its beginning was read.")
-    uncovered: Uncovered | None = Field(default=None, description="What the target probably leaves out.")
-    source_words: list[str] | None = None
-    target_words: list[str] | None = None
-    word_log_probabilities: list[float] | None = None
-    attention: list[list[float]] | None = Field(default=None, description="Target words x source words.")
-    heads: list[dict[str, Any]] | None = None
-    attentions: dict[str, Any] | None = Field(
-        default=None, description="Of a Transformer: part, layer, head, rows."
-    )
-
-
-class TranslationResponse(_Pair):
-    """A translation. Words and attention only if they were asked for; those of a text are in `sentences`."""
-
-    translation: str
-    score: float = Field(description="log_probability / length**length_penalty.")
-    finished: bool = Field(description="Whether it ended before its maximum length.")
-    unfamiliar: Unfamiliar | None = None
-    expected_chrf: float | None = Field(default=None, description="Only with mbr.")
-    source_subwords: list[str] | None = None
-    target_subwords: list[str] | None = None
-    subword_attention: list[list[float]] | None = None
-    alternatives: list["TranslationResponse"] | None = Field(default=None, description="The next best.")
-    sentences: list["TranslationResponse"] | None = Field(
-        default=None, description="Only if the text has several; its numbers are their sums and means."
-    )
+TranslationResponse = make_response(
+    TranslationData, WordsData, AttentionData, PairData, name="TranslationResponse"
+)
+ScoredPair = make_response(ScoreData, WordsData, PairData, name="ScoredPair")
+SCORES = tuple(key for key in ScoreData.__annotations__ if key not in PairData.__annotations__)
 
 
 class TranslateResponse(ResponseModel):
     """The translations of all texts, in their order."""
 
     model: Names
-    translations: list[TranslationResponse]
-
-
-class ScoredPair(_Pair):
-    """A scored translation; words and attention only if they were asked for."""
-
-    target: str
-    loss: float = Field(description="Per token, end of sentence included.")
-    perplexity: float
-    word_perplexity: float
-    tokens: int
+    translations: list[TranslationResponse]  # type: ignore[valid-type]
 
 
 class ScoreResponse(ResponseModel):
     """The scores of all pairs, in their order."""
 
     model: Names
-    scores: list[ScoredPair]
+    scores: list[ScoredPair]  # type: ignore[valid-type]
 
 
 class ModelResponse(ResponseModel):
@@ -241,20 +188,10 @@ async def score(request: Request, body: ScoreRequest) -> dict[str, Any]:
     pairs = body.check(service.limits)
     model = service.registry.choose(body.model)
     attention = body.attention or body.heads
-    scores = []
-    for pair in await service.batcher.score(model, pairs, heads=body.heads, attention=attention):
-        tokens = len(pair.hypothesis.token_log_probabilities) if pair.hypothesis else 0
-        loss = Loss(-pair.log_probability, tokens)
-        found = {
-            "target": pair.text,
-            "loss": loss.mean,
-            "perplexity": loss.perplexity,
-            "word_perplexity": loss.word_perplexity(len(pair.target_words)),
-            "tokens": loss.tokens,
-        }
-        described = pair.to_dict(attention=attention)
-        scores.append(found | {key: value for key, value in described.items() if key in _Pair.model_fields})
-    return {"model": model, "scores": scores}
+    scored = await service.batcher.score(model, pairs, heads=body.heads, attention=attention)
+    described: list[dict[str, Any]] = [{**describe_score(pair, attention=attention)} for pair in scored]
+    # Scores come first here.
+    return {"model": model, "scores": [{key: each[key] for key in SCORES} | each for each in described]}
 
 
 def list_models(request: Request) -> dict[str, Any]:

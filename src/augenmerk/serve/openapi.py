@@ -4,14 +4,48 @@ import json
 import re
 from collections.abc import Sequence
 from functools import cache, partial
-from typing import Any
+from types import UnionType
+from typing import Any, ForwardRef, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.json_schema import models_json_schema
 from starlette.responses import HTMLResponse, Response
 
 from augenmerk import __version__
+from augenmerk.base.settings import read_meanings
 from augenmerk.serve.endpoint import Endpoint
+
+
+class ResponseModel(BaseModel):
+    """A response, or a part of one. Its keys are all there are, which a test checks."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+def make_response(keys: Any, *bases: Any, name: str = "") -> Any:
+    """Returns the model with the keys of a TypedDict, each described by the text below it.
+
+    `bases` are the TypedDicts that it inherits from, which Python 3.11 does not keep.
+    """
+    name, meanings = name or keys.__name__, dict[str, str]()
+    for each in (*bases, keys):
+        meanings |= read_meanings(each)
+
+    def convert(hint: Any) -> Any:
+        if is_typeddict(hint):  # which pydantic takes from Python 3.12 on only
+            return ForwardRef(name) if hint is keys else make_response(hint)
+        origin, parts = get_origin(hint), get_args(hint)
+        if origin in (None, Literal):
+            return hint
+        converted = tuple(map(convert, parts))
+        return Union[converted] if origin is UnionType else origin[converted]  # noqa: UP007
+
+    fields: dict[str, Any] = {}
+    for key, hint in get_type_hints(keys).items():
+        is_required, kind = key in keys.__required_keys__, convert(hint)
+        default = Field(... if is_required else None, description=meanings.get(key))
+        fields[key] = (kind if is_required else kind | None, default)
+    return create_model(name, __base__=ResponseModel, __doc__=keys.__doc__, **fields)
 
 
 class ErrorResponse(BaseModel):

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, chain
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Required, TypedDict
 
 import numpy as np
 
@@ -53,6 +53,14 @@ class HeadAttention(NamedTuple):
         head = "mean of all heads" if self.head is None else f"head {self.head}"
         return ", ".join([*([] if self.part == "cross" else [self.part]), *layer, head])
 
+    def to_data(self, *, subwords: bool) -> "HeadData":
+        found: HeadData = {"head": self.head, "attention": _round(self.attention)}
+        if self.layer is not None:
+            found = {"layer": self.layer, **found}
+        if subwords:
+            found["subword_attention"] = _round(self.subword_attention)
+        return found
+
 
 def check_number(name: str, number: int | None, count: int) -> None:
     """Raises AugenmerkError if there is no layer or head of this number, counted from 1."""
@@ -69,6 +77,85 @@ def average_heads(heads: Sequence[HeadAttention]) -> HeadAttention:
         layer=layers.pop() if len(layers) == 1 else None,
         part=heads[0].part,
     )
+
+
+# A translation as data. The command line prints it, the server answers with it, pages store it, and the API's
+# description lists its keys with the text below each.
+
+Rows = list[list[float]]
+
+
+class Unfamiliar(TypedDict):
+    """Why a text is unlike anything the model learnt from."""
+
+    reason: Reason
+    in_words: str
+
+
+class Uncovered(TypedDict):
+    """The part of a source that its translation probably leaves out."""
+
+    text: str
+    in_words: str
+
+
+class HeadData(TypedDict, total=False):
+    """The attention of one head."""
+
+    layer: int
+    """Counted from 1; only of a Transformer."""
+    head: Required[int | None]
+    attention: Required[Rows]
+    subword_attention: Rows
+
+
+class WordsData(TypedDict, total=False):
+    """The words of a pair and what each of them looks at; only if that was asked for."""
+
+    source_words: list[str]
+    target_words: list[str]
+    word_log_probabilities: list[float]
+    attention: Rows
+    """Target words x source words."""
+    attentions: dict[str, list[list[Rows]]]
+    """Of a Transformer: part, layer, head, rows."""
+    heads: list[HeadData]
+
+
+class AttentionData(WordsData, total=False):
+    """The same, with subwords if they were asked for."""
+
+    source_subwords: list[str]
+    target_subwords: list[str]
+    subword_attention: Rows
+
+
+class PairData(WordsData):
+    """What a translation and a scored pair have in common."""
+
+    source: str
+    log_probability: float
+    truncated: bool
+    """Whether the source was too long, and only its beginning was read."""
+    uncovered: Uncovered | None
+    """What the target probably leaves out."""
+
+
+class TranslationData(PairData, AttentionData, total=False):
+    """A translation. Words and attention only if they were asked for; those of a text are in `sentences`."""
+
+    translation: Required[str]
+    score: Required[float]
+    """log_probability / length**length_penalty."""
+    finished: Required[bool]
+    """Whether it ended before its maximum length."""
+    unfamiliar: Unfamiliar | None
+    expected_chrf: float
+    """Only with mbr."""
+    alternatives: list["TranslationData"]
+    """The next best."""
+    sentences: list["TranslationData"]
+    """Only if the text has several; its numbers are their sums and means."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,46 +328,52 @@ class Translation:
         return np.zeros((0, 0), np.float32) if self.hypothesis is None else self.hypothesis.weights
 
     def to_dict(self, *, attention: bool = True, subwords: bool = False) -> dict[str, Any]:
-        """Returns plain data for JSON; `heads` is there only if they were asked for.
+        """Returns plain data for JSON, a `TranslationData`; `heads` is there only if they were asked for.
 
         Without `attention`, there are no words either, and this takes microseconds. The words and the
         attention of a text are in its `sentences`.
         """
-        found: dict[str, Any] = {
+        return {**self._to_data(attention=attention, subwords=subwords)}
+
+    def _to_data(self, *, attention: bool, subwords: bool) -> TranslationData:
+        found: TranslationData = {
             "source": self.source,
             "translation": self.text,
             "score": self.score,
             "log_probability": self.log_probability,
             "finished": self.finished,
             "truncated": self.truncated,
-            "unfamiliar": self.unfamiliar
-            and {"reason": self.unfamiliar, "in_words": f"The sentence has {REASONS[self.unfamiliar]}."},
-            "uncovered": self.uncovered
-            and {
-                "text": self.uncovered,
-                "in_words": f"Hardly any attention went to “{self.uncovered}”, so its translation is "
-                f"probably missing.",
-            },
+            "unfamiliar": None,
+            "uncovered": None,
         }
+        if self.unfamiliar:
+            in_words = f"The sentence has {REASONS[self.unfamiliar]}."
+            found["unfamiliar"] = {"reason": self.unfamiliar, "in_words": in_words}
+        if self.uncovered:
+            in_words = (
+                f"Hardly any attention went to “{self.uncovered}”, so its translation is probably missing."
+            )
+            found["uncovered"] = {"text": self.uncovered, "in_words": in_words}
         if self.expected_chrf is not None:
             found["expected_chrf"] = self.expected_chrf
         if attention and not self.sentences:
-            found |= self.describe_attention(subwords=subwords)
+            found = {**found, **self.describe_attention(subwords=subwords)}
         if self.alternatives:
-            described = (one.to_dict(attention=attention, subwords=subwords) for one in self.alternatives)
-            left_out = ("unfamiliar", "sentences")  # shared with the best, or in its sentences
             found["alternatives"] = [
-                {key: value for key, value in each.items() if key not in left_out} for each in described
+                one._to_data(attention=attention, subwords=subwords) for one in self.alternatives
             ]
+            for each in found["alternatives"]:
+                del each["unfamiliar"]  # shared with the best
+                each.pop("sentences", None)  # these have their own alternatives
         if self.sentences:
             found["sentences"] = [
-                one.to_dict(attention=attention, subwords=subwords) for one in self.sentences
+                one._to_data(attention=attention, subwords=subwords) for one in self.sentences
             ]
         return found
 
-    def describe_attention(self, *, subwords: bool = False) -> dict[str, Any]:
+    def describe_attention(self, *, subwords: bool = False) -> AttentionData:
         """Returns the words, what each of them looks at and, if they were asked for, subwords and heads."""
-        found: dict[str, Any] = {
+        found: AttentionData = {
             "source_words": list(self.source_words),
             "target_words": list(self.target_words),
             "word_log_probabilities": list(self.word_log_probabilities),
@@ -296,15 +389,7 @@ class Translation:
                 for part, layers in self.attentions.items()
             }
         if self.heads:
-            found["heads"] = [
-                {
-                    **({} if head.layer is None else {"layer": head.layer}),
-                    "head": head.head,
-                    "attention": _round(head.attention),
-                    **({"subword_attention": _round(head.subword_attention)} if subwords else {}),
-                }
-                for head in self.heads
-            ]
+            found["heads"] = [head.to_data(subwords=subwords) for head in self.heads]
         return found
 
     def _repr_html_(self) -> str:

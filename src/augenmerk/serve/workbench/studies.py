@@ -95,7 +95,7 @@ def make_endpoints(service: Service) -> list[Endpoint]:
             _name_model(body.study, body.run), [body.text], settings={"beam": 1}, attention=True
         )
         keys = ("translation", "source_words", "target_words", "attention", "truncated", "unfamiliar")
-        found = translation.to_dict(attention=False) | translation.describe_attention()
+        found: dict[str, Any] = {**translation.to_dict(attention=False), **translation.describe_attention()}
         return {key: found[key] for key in keys}
 
     prefix = "/workbench/studies"
