@@ -183,6 +183,27 @@ def test_only_scripts_and_style_sheets_are_served(place: Place, name: str) -> No
         urlopen(f"{place.address}/web/{name}")
 
 
+@pytest.mark.parametrize(("language", "current"), [("en-GB", "Views"), ("de-DE", "Ansichten")])
+def test_the_menu_leads_to_the_api_of_this_server(
+    chromium: "Chromium", place: Place, language: str, current: str
+) -> None:
+    context = chromium.new_context(locale=language, viewport={"width": 360, "height": 700})
+    page = WorkbenchTab(context, f"{place.address}/theory")
+    page.tab.click("#views >> text=API")
+    page.wait("() => document.querySelector('.api') && document.querySelector('#theme option')")
+    assert page.tab.url == f"{place.address}/docs"
+    assert page.tab.get_attribute("#views", "aria-label") == current
+    assert page.tab.get_attribute("#views [aria-current]", "href") == "/docs"
+    commands = page.tab.locator(".api pre").all_text_contents()
+    assert all(command.startswith(f"curl {place.address.partition('//')[2]}/") for command in commands)
+    assert len(commands) > 3
+    assert page.sticks_out() <= 0
+    page.tab.click("#views a >> nth=0")
+    page.wait("() => location.pathname === '/'")
+    assert page.complaints == []
+    context.close()
+
+
 @pytest.mark.parametrize("name", ["page/main.js", "engine/worker.js", "workbench/frame.js", "page/page.css"])
 def test_scripts_are_served_as_scripts(place: Place, name: str) -> None:
     with urlopen(f"{place.address}/web/{name}") as answer:

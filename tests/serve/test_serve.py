@@ -394,10 +394,23 @@ def test_a_request_may_have_every_setting_of_the_search(shipped: Serving) -> Non
 def test_the_page_of_the_api_needs_nothing_from_elsewhere(shipped: Serving) -> None:
     answer = shipped.client.get("/docs")
     assert "<script" not in answer.text
-    assert not re.search(r'(?:src|href)="(?!/openapi)', answer.text)
+    assert not re.search(r'(?:src|href)="(?!/openapi|data:,")', answer.text)
     assert answer.headers["content-security-policy"].startswith("default-src 'none'")
     for endpoint in ENDPOINTS:
         assert endpoint.path in answer.text or not endpoint.summary
+    schemas = shipped.client.get("/openapi.json").json()["components"]["schemas"]
+    for name in {field for schema in schemas.values() for field in schema["properties"]} - {"error"}:
+        assert f"<code>{name}</code>" in answer.text
+
+
+@pytest.mark.parametrize("host", ["localhost:1234", "[::1]:8080", "127.0.0.1"])
+def test_the_page_of_the_api_shows_the_address_that_it_was_asked_by(shipped: Serving, host: str) -> None:
+    page = shipped.client.get("/docs", headers={"host": host}).text
+    assert set(re.findall("^<pre>curl ([^/ ]+)/", page, re.M)) == {host}
+    assert "Authorization" not in page
+    with serving(ModelRegistry(), keys=("k" * 20,)) as server:
+        page = server.client.get("/docs", headers={"x-api-key": "k" * 20}).text
+    assert page.count("Authorization: Bearer KEY") == page.count("<pre>curl") > 3
 
 
 def test_what_the_page_asks_for_is_answered(shipped: Serving) -> None:

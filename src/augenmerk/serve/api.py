@@ -237,8 +237,8 @@ async def show_description(_request: Request) -> dict[str, Any]:
     return openapi.describe(ENDPOINTS)
 
 
-async def show_docs(_request: Request) -> Response:
-    return openapi.show_page(ENDPOINTS)
+def show_docs(request: Request) -> Response:
+    return openapi.show_page(request, ENDPOINTS)
 
 
 ENDPOINTS = (

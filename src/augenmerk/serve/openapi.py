@@ -1,5 +1,6 @@
 """The description of the API in OpenAPI 3.1, made of its endpoints, and a plain page without scripts."""
 
+import inspect
 import json
 import re
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from typing import Any, ForwardRef, Literal, Union, get_args, get_origin, get_ty
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.json_schema import models_json_schema
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from augenmerk import __version__
@@ -113,19 +115,37 @@ def describe(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     }
 
 
-@cache
-def show_page(endpoints: Sequence[Endpoint]) -> Response:
-    """Returns a page that shows the description without scripts."""
-    from augenmerk.web.templates import render_template
+def show_page(request: Request, endpoints: Sequence[Endpoint]) -> Response:
+    """Returns the description for people: a view of the workbench or, without that, a page alone."""
+    from augenmerk.web.templates import WEB, hash_for_policy, make_policy, render_style, render_template
 
-    policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
-    page = render_template(
-        "api.html",
-        endpoints=[each for each in endpoints if each.summary],
-        list_fields=_list_fields,
-        dump=partial(json.dumps, ensure_ascii=False),
-    )
+    context = {
+        "endpoints": [each for each in endpoints if each.summary],
+        "fields_of": _list_fields,
+        "parts_of": _list_parts,
+        "dump": partial(json.dumps, ensure_ascii=False),
+        "host": request.headers["host"],  # which the guard has checked
+        "needs_key": request.app.state.service.access.needs_key,
+    }
+    if request.app.state.pages:
+        from augenmerk.serve.workbench import render_page
+
+        return render_page(request, "api", **context)
+    style = render_style() + (WEB / "workbench" / "api.css").read_text(encoding="utf-8")
+    policy = make_policy("none", hash_for_policy(style))
+    page = render_template("workbench/api.html", style=style, **context)
     return HTMLResponse(page, headers={"content-security-policy": policy})
+
+
+def _list_parts(annotation: Any, known: tuple[type[BaseModel], ...] = ()) -> tuple[type[BaseModel], ...]:
+    """Returns the models in an annotation, each followed by those that its fields have."""
+    within = get_args(annotation)
+    if inspect.isclass(annotation) and issubclass(annotation, BaseModel) and annotation not in known:
+        known = (*known, annotation)
+        within = tuple(field.annotation for field in annotation.model_fields.values())
+    for each in within:
+        known = _list_parts(each, known)
+    return known
 
 
 def _list_fields(model: type[BaseModel]) -> list[tuple[str, bool, str, str]]:
@@ -139,4 +159,6 @@ def _list_fields(model: type[BaseModel]) -> list[tuple[str, bool, str, str]]:
 def _name_type(annotation: Any) -> str:
     is_class = isinstance(annotation, type) and not getattr(annotation, "__args__", None)
     text = annotation.__name__ if is_class else str(annotation)
-    return re.sub(r"augenmerk[\w.]*\.|typing\.| \| None", "", text)
+    text = re.sub(r"augenmerk[\w.]*\.|typing\.| \| None", "", text)
+    text = re.sub(r"Optional\[(.*)\]", r"\1", text)
+    return re.sub(r"Literal\[(.*?)\]", lambda choices: choices[1].replace(", ", " | "), text)

@@ -60,7 +60,7 @@ def make_app(service: Service, *, pages: bool = True) -> Starlette:
         exception_handlers={AugenmerkError: _handle_error, HTTPException: _handle_error},
         lifespan=lifespan,
     )
-    app.state.service = service
+    app.state.service, app.state.pages = service, pages
     return app
 
 

@@ -24,8 +24,10 @@ VIEWS: Mapping[str, str] = {
     "studies": "Studies",
     "theory": "Theory",
     "patterns": "Patterns",
+    "api": "API",
 }
-"""The views in the order of the menu, with their English names."""
+"""The views in the order of the menu, with their English names. The last is there without the others, too."""
+ADDRESSES = {"translate": "/", "api": "/docs"}
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
@@ -43,14 +45,14 @@ def make_pages(service: Service) -> list[Route]:
     """Returns the routes of all views and of the static files."""
     render_style()  # once, before somebody waits for it
     endpoints = [Endpoint("GET", "/web/{name:path}", serve_static)]
-    for view in VIEWS:
+    for view in list(VIEWS)[:-1]:
         endpoints += import_module(f"{__name__}.{view}").make_endpoints(service)
     return [each.make_route() for each in endpoints]
 
 
 def page_address(view: str) -> str:
     """Returns the address of a view's page."""
-    return "/" if view == "translate" else f"/{view}"
+    return ADDRESSES.get(view, f"/{view}")
 
 
 def render_page(request: Request, view: str, **context: Any) -> Response:
