@@ -1,4 +1,4 @@
-"""`augenmerk export`: what it writes, what it refuses, and how modules become one script."""
+"""`augenmerk export`: what it writes and what it refuses."""
 
 import json
 import re
@@ -20,7 +20,7 @@ from augenmerk.run.directory import RunDirectory
 from augenmerk.web import MAX_BEAM
 from augenmerk.web.examples import CAPTIONS, PICTURE_BOOK, make_example
 from augenmerk.web.export import make_page, render_file
-from augenmerk.web.templates import LEVELS, join_modules, list_modules
+from augenmerk.web.templates import LEVELS
 from tests.support.command import fails_with_a_sentence, run_command, run_json
 from tests.support.processes import ROOT
 from tests.support.runs import SharedRuns, tiny
@@ -275,51 +275,7 @@ def test_two_runs_need_the_same_languages(run: Path, shared_runs: SharedRuns, tm
     assert "from en to de" in sentence
 
 
-# -- modules -----------------------------------------------------------------------------------------------
-
-
-def write_modules(folder: Path, **modules: str) -> Path:
-    for name, text in modules.items():
-        (folder / f"{name}.js").write_text(text, encoding="utf-8")
-    return folder
-
-
-def test_modules_are_joined_in_the_order_in_which_they_need_each_other(tmp_path: Path) -> None:
-    write_modules(
-        tmp_path,
-        main='import { b } from "./b.js";\nimport { a } from "./a.js";\na(b);\n',
-        b='import { a } from "./a.js";\n\nexport const b = a(1);\n',
-        a="export function a(x) {\n  return x;\n}\n",
-        unused="export const unused = 1;\n",
-    )
-    script = join_modules(tmp_path / "main.js")
-    assert re.findall(r"^// -- (.*)", script, re.M) == ["a.js", "b.js", "main.js"]
-    assert "import" not in script
-    assert "export" not in script
-
-
-@pytest.mark.parametrize("entry", ["page/start.js", "engine/worker.js", "theory/main.js"])
-def test_modules_follow_the_rule_by_which_they_are_joined(entry: str) -> None:
-    modules = [path.read_text(encoding="utf-8") for path in list_modules(HERE / entry)]
-    exported: set[str] = set()
-    for text in modules:  # each comes after those that it needs, unless there is a circle
-        for names in re.findall(r"^import \{([\w\s,]+)\}", text, re.M):
-            assert {each.strip() for each in names.split(",")} - {""} <= exported
-        exported |= set(re.findall(r"^export (?:async )?(?:function\*?|class|const) (\w+)", text, re.M))
-    script = join_modules(HERE / entry)
-    assert not re.search(r"^(?:import|export|var)\b|^(?:const|let)\s*[\[{]", script, re.M)
-    assert not re.search("</script|<!--", script, re.I)
-    declared = re.findall(r"^(?:async )?(?:function\*?|class|const|let) (\w+)", script, re.M)
-    assert len(declared) == len(set(declared)) > 10
-
-
-def test_no_two_modules_of_the_page_and_its_engine_declare_the_same_name() -> None:
-    declared: dict[str, Path] = {}
-    pattern = re.compile(r"^(?:export )?(?:async )?(?:function\*?|class|const|let) (\w+)", re.M)
-    for module in sorted((*HERE.glob("engine/*.js"), *HERE.glob("page/*.js"))):
-        for name in pattern.findall(module.read_text(encoding="utf-8")):
-            assert name not in declared, f"{module.name} and {declared[name].name} declare {name}"
-            declared[name] = module
+# -- what Python and JavaScript have in common ------------------------------------------------------------
 
 
 def test_maps_have_as_many_shades_as_the_style_sheet() -> None:

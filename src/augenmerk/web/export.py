@@ -26,11 +26,11 @@ from augenmerk.translation import Translator
 from augenmerk.web import MAX_BEAM
 from augenmerk.web.bundle import Bundle, check_browser, make_bundle
 from augenmerk.web.examples import CAPTIONS, PICTURE_BOOK, make_example
+from augenmerk.web.joining import join_modules
 from augenmerk.web.templates import (
     WEB,
     dump_json,
     hash_for_policy,
-    join_modules,
     make_address,
     make_policy,
     render_style,

@@ -1,10 +1,4 @@
-"""Templates of the pages, exported ones and the workbench's, with the style and the script of each.
-
-A browser imports no modules from a disk, so an exported page has its modules joined into one script. That is
-done by a simple rule, which a test checks: a module begins with imports of the form `import { a, b } from
-"./x.js";`, or from `"../folder/x.js"`, exports only declarations, no two modules declare the same name, and
-none import each other in a circle.
-"""
+"""Templates of the pages, exported ones and the workbench's, with their style and their policy."""
 
 import hashlib
 import json
@@ -23,9 +17,6 @@ from augenmerk.drawing.figures import DARK, LIGHT, Theme, blend, choose_ink, get
 WEB = Path(__file__).resolve().parent
 LEVELS = 48
 """Shades of a heat map; `page/shown.js` has the same number."""
-
-_IMPORT = re.compile(r'^import \{[\w\s,]+\} from "([\w./-]+\.js)";\n', re.M)
-_EXPORT = re.compile(r"^export (?=(?:async function|function|class|const)\b)", re.M)
 
 
 def render_template(template: str, /, **context: Any) -> str:
@@ -80,33 +71,6 @@ def render_style() -> str:
 def _colours(theme: Theme, **others: str) -> dict[str, str]:
     own = {name: getattr(theme, name) for name in ("ink", "muted", "faint", "grid", "accent")} | others
     return {**own, "on_accent": choose_ink(own["accent"])}
-
-
-@cache
-def list_modules(script: Path) -> list[Path]:
-    """Returns a module and all that it imports, each after those that it needs."""
-    modules: dict[Path, None] = {}
-
-    def add(path: Path) -> None:
-        for name in _IMPORT.findall(path.read_text(encoding="utf-8")):
-            other = (path.parent / name).resolve()
-            if other not in modules:
-                add(other)
-        modules[path] = None
-
-    add(script.resolve())
-    return list(modules)
-
-
-@cache
-def join_modules(script: Path) -> str:
-    """Joins a module and all that it imports into one script."""
-    parts = []
-    for path in list_modules(script):
-        text = _EXPORT.sub("", _IMPORT.sub("", path.read_text(encoding="utf-8")))
-        parts.append(f"// -- {path.name}\n\n{text.strip()}")
-    joined = "\n\n".join(parts)
-    return f'"use strict";\n(() => {{\n{joined}\n}})();\n'
 
 
 def make_policy(scripts: str, styles: str, more: str = "") -> str:

@@ -16,7 +16,8 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from augenmerk.serve.endpoint import Endpoint, Service
-from augenmerk.web.templates import WEB, list_modules, render_style, render_template
+from augenmerk.web.joining import list_modules
+from augenmerk.web.templates import WEB, render_style, render_template
 
 VIEWS: Mapping[str, str] = {
     "translate": "Translate",

@@ -32,7 +32,8 @@ from augenmerk.serve.workbench import cached_response, render_page
 from augenmerk.translation import Part, Translator
 from augenmerk.web.bundle import LICENCES, OWN_DATA, Bundle, make_bundle
 from augenmerk.web.examples import CAPTIONS, PICTURE_BOOK, make_example
-from augenmerk.web.templates import WEB, join_modules
+from augenmerk.web.joining import join_modules
+from augenmerk.web.templates import WEB
 
 MAX_PREFIX = 1000
 """Most tokens that a translation may be made to begin with."""
