@@ -12,12 +12,8 @@ import numpy as np
 import pytest
 
 from augenmerk import AugenmerkError, load, load_mechanism
-from augenmerk.base.config import ModelConfig
-from augenmerk.base.entries import MECHANISMS
-from augenmerk.model.attention import CUSTOM_MECHANISMS, Attention, find_mechanism
+from augenmerk.model.attention import CUSTOM_MECHANISMS
 from augenmerk.model.custom import MECHANISM_FILES
-from augenmerk.model.interface import build_model
-from augenmerk.model.trial import try_mechanism
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study.plan import read_study
 from augenmerk.study.runner import run_study
@@ -25,6 +21,7 @@ from augenmerk.training.start import start
 from tests.cli.test_documents import blocks
 from tests.support.command import fails_with_a_sentence, run_command
 from tests.support.runs import tiny
+from tests.unit.test_mechanism_trial import WRONG
 
 SPARSEMAX = '''
 """Sparsemax attention (Martins and Astudillo 2016): weights that can be exactly 0."""
@@ -77,6 +74,22 @@ TINY = (
     *("--set", "train.select_by=loss", "--set", "train.bleu=false", "--set", "text.vocabulary_size=400"),
 )
 SENTENCE = "Der kleine Hund schläft."
+STUDY = """
+question = "Is it?"
+base = "quick"
+seeds = [1]
+splits = ["val"]
+[settings]
+data.bitext = "bilderbuch"
+data.bilderbuch.pairs = 100
+model.embedding = 16
+model.hidden = 16
+model.key = 16
+text.vocabulary_size = 400
+train.epochs = 1
+[factors]
+attention = ["mine.py:Sparsemax"]
+"""
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +108,8 @@ def trained(file: Path) -> Path:
     )
     assert answer.code == 0, answer.err
     assert answer.out.startswith("executed\n")
+    assert 'attention = "mine.py:Sparsemax"' in (place / "config.toml").read_text(encoding="utf-8")
+    assert (place / "mine.py").read_bytes() == file.read_bytes()
     forget_loaded_mechanisms()
     return place
 
@@ -108,11 +123,6 @@ def _every_test_starts_without_own_mechanisms() -> Iterator[None]:
 def forget_loaded_mechanisms() -> None:
     for name in list(CUSTOM_MECHANISMS):
         del CUSTOM_MECHANISMS[name], MECHANISM_FILES[name]
-
-
-def test_the_run_records_the_mechanism_and_keeps_its_code(trained: Path, file: Path) -> None:
-    assert 'attention = "mine.py:Sparsemax"' in (trained / "config.toml").read_text(encoding="utf-8")
-    assert (trained / "mine.py").read_bytes() == file.read_bytes()
 
 
 def test_it_is_executed_only_if_it_is_named(trained: Path, tmp_path: Path) -> None:
@@ -282,34 +292,11 @@ def test_bad_names_and_files_get_a_sentence(file: Path, tmp_path: Path) -> None:
 
 
 def test_a_study_asks_for_it_before_anything_is_trained(tmp_path: Path) -> None:
-    study = tmp_path / "study.toml"
-    study.write_text(
-        'question = "Is it?"\nbase = "quick"\nseeds = [1]\n'
-        '[settings]\n"data.bitext" = "bilderbuch"\n[factors]\nattention = ["mean", "mine.py:Mine"]\n',
-        encoding="utf-8",
-    )
-    answer = run_command("study", study, "--out", tmp_path / "out")
-    assert (answer.code, answer.out) == (2, ""), answer.err
-    assert "give --attention PATH/mine.py:Mine" in answer.err
+    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
+    answer = run_command("study", tmp_path / "study.toml", "--out", tmp_path / "out")
+    assert (answer.code, answer.out) == (2, "")
+    assert "give --attention PATH/mine.py:Sparsemax" in answer.err.splitlines()[-1]
     assert not (tmp_path / "out").exists()
-
-
-STUDY = """
-question = "Is it?"
-base = "quick"
-seeds = [1]
-splits = ["val"]
-[settings]
-data.bitext = "bilderbuch"
-data.bilderbuch.pairs = 100
-model.embedding = 16
-model.hidden = 16
-model.key = 16
-text.vocabulary_size = 400
-train.epochs = 1
-[factors]
-attention = ["mine.py:Sparsemax"]
-"""
 
 
 def test_the_workers_of_a_study_use_the_code_that_was_loaded(file: Path, tmp_path: Path) -> None:
@@ -334,16 +321,6 @@ def test_the_workers_of_a_study_use_the_code_that_was_loaded(file: Path, tmp_pat
     assert not (out / study.runs[0].path.parent / "seed-2").exists()
 
 
-def test_a_study_tries_its_mechanisms_before_anything_is_trained(tmp_path: Path) -> None:
-    (tmp_path / "study.toml").write_text(STUDY.replace("mine.py:Sparsemax", "wrong.py:Unmasked"))
-    (tmp_path / "wrong.py").write_text(WRONG, encoding="utf-8")
-    named = ("--attention", f"{tmp_path / 'wrong.py'}:Unmasked")
-    answer = run_command("study", tmp_path / "study.toml", *named, "--out", tmp_path / "out")
-    assert answer.code == 2
-    assert "it puts weight on padding" in answer.err.splitlines()[-1]
-    assert not (tmp_path / "out").exists()
-
-
 def test_the_mechanisms_on_the_page_are_right_and_can_be_trained_and_studied(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -365,78 +342,12 @@ def test_the_mechanisms_on_the_page_are_right_and_can_be_trained_and_studied(
     assert names == {"scaled-dot", *re.findall(r"--attention (\S+)", command)}
 
 
-def test_a_mechanism_that_cannot_be_built_gets_a_sentence(tmp_path: Path) -> None:
-    file = tmp_path / "sized.py"
-    file.write_text(
-        "from augenmerk.model.attention import Attention\n\n\n"
-        "class Sized(Attention):\n    def __init__(self, size: int) -> None:\n        super().__init__()\n",
-        encoding="utf-8",
-    )
-    command = ("train", "quick", "--data", "bilderbuch", "--set", "data.bilderbuch.pairs=50")
-    answer = run_command(*command, "--attention", f"{file}:Sized", "--out", tmp_path / "run")
-    assert answer.code == 2, answer.err
-    assert "from_config" in answer.err.splitlines()[-1]
-
-
-WRONG = """
-import torch
-from augenmerk.model.attention import Attention, Memory
-
-
-class Failing(Attention):
-    def scores(self, queries, memory):
-        return queries @ memory.keys.mT[:, :4]
-
-
-class Unmasked(Attention):
-    def attend(self, queries, memory, *, need_weights=True):
-        weights = (queries @ memory.keys.chunk(2, dim=-1)[0].mT).softmax(dim=-1)
-        return self.mix(weights, memory), weights
-
-
-class Leaking(Attention):
-    def keys(self, states):
-        return states.chunk(2, dim=-1)[0] + states.mean(dim=1, keepdim=True).chunk(2, dim=-1)[1]
-
-    def scores(self, queries, memory):
-        return queries @ (memory.keys * memory.keys).mT
-
-
-class Misshapen(Attention):
-    def attend(self, queries, memory, *, need_weights=True):
-        return queries, None
-
-
-class Empty(Attention):
-    pass
-"""
-
-
-def test_a_mechanism_is_tried_before_a_run_is_made(tmp_path: Path) -> None:
-    file = tmp_path / "wrong.py"
-    file.write_text(WRONG, encoding="utf-8")
-    for name, problem in (
-        ("Failing", "it failed in line 8 of wrong.py (RuntimeError: "),
-        ("Unmasked", "it puts weight on padding"),
-        ("Leaking", "its weights for real words change if a sentence is padded"),
-        (
-            "Misshapen",
-            "its context should be (2, 3, 16) for queries (2, 3, 8) and states (2, 5, 16), but is (2, 3, 8)",
-        ),
-        ("Empty", "it defines neither `scores` nor `attend`"),
-    ):
-        config = ModelConfig(attention=load_mechanism(f"{file}:{name}"), embedding=8, hidden=8, key=8)
-        with pytest.raises(AugenmerkError, match=re.escape(problem)):
-            try_mechanism(config)
-    command = ("train", "quick", "--data", "bilderbuch", "--set", "data.bilderbuch.pairs=50")
-    answer = run_command(*command, "--attention", f"{file}:Unmasked", "--out", tmp_path / "run")
-    assert (answer.code, answer.out) == (2, ""), answer.err
-    assert "it puts weight on padding" in answer.err.splitlines()[-1]
-    assert not (tmp_path / "run").exists()
-
-
-def test_every_mechanism_of_the_settings_has_a_class_and_none_else() -> None:
-    for name in MECHANISMS:
-        model = build_model(ModelConfig(attention=name, embedding=8, hidden=8, key=8), 20, 20)
-        assert isinstance(model.attention, Attention)
-        assert type(model.attention) is find_mechanism(name)
+def test_a_mechanism_is_tried_before_a_run_or_a_study_is_made(tmp_path: Path) -> None:
+    named = ("--attention", f"{WRONG}:LookingAtPadding")
+    study = STUDY.replace("mine.py:Sparsemax", f"{WRONG.name}:LookingAtPadding")
+    (tmp_path / "study.toml").write_text(study, encoding="utf-8")
+    for command in (("train", "quick", *TINY), ("study", tmp_path / "study.toml")):
+        answer = run_command(*command, *named, "--out", tmp_path / "out")
+        assert answer.code == 2
+        assert "it puts weight on padding" in answer.err.splitlines()[-1]
+        assert not (tmp_path / "out").exists()

@@ -21,8 +21,8 @@ from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.run.directory import RunDirectory
 from augenmerk.training.loop import TrainingInterrupted, train
 from augenmerk.training.start import start
-from augenmerk.translation import Translation, average_heads
-from tests.process.test_train import Silent, flags, losses, same, states
+from augenmerk.translation import average_heads
+from tests.process.test_train import Silent, losses, same, states
 from tests.support.command import fails_with_a_sentence, run_command, run_json
 from tests.support.runs import CPU, SharedRuns, tiny
 
@@ -74,17 +74,13 @@ def translator(run: RunDirectory) -> Translator:
 # Training
 
 
-@pytest.mark.parametrize("positions", ["sinusoidal", "learnt", "rotary"])
-def test_it_learns_and_keeps_what_was_validated(
-    shared_runs: SharedRuns, tmp_path: Path, positions: str
-) -> None:
-    directory = shared_runs.copy(settings(positions), tmp_path / "run")
-    (first, before), (last, after) = losses(directory)
+def test_it_learns_and_keeps_what_was_validated(run: RunDirectory) -> None:
+    (first, before), (last, after) = losses(run)
     assert last < first - 0.3
     assert after < before - 0.1
-    [row] = evaluate_run(Evaluator(directory, CPU), ["val"])
-    assert directory.result is not None
-    assert row["loss"] == pytest.approx(directory.result["validation_loss"], abs=1e-6)
+    [row] = evaluate_run(Evaluator(run, CPU), ["val"])
+    assert run.result is not None
+    assert row["loss"] == pytest.approx(run.result["validation_loss"], abs=1e-6)
 
 
 def test_interrupted_and_resumed_it_is_the_same(run: RunDirectory, tmp_path: Path) -> None:
@@ -129,36 +125,6 @@ def test_settings_from_before_there_were_transformers_are_read(gru: RunDirectory
 
 
 # Translating
-
-
-def everything(translation: Translation) -> list[Translation]:
-    return [translation, *translation.alternatives]
-
-
-def test_what_was_found_is_scored_the_same(translator: Translator) -> None:
-    compared = 0
-    for found in translator.translate(SENTENCES, beam=4, n_best=4):
-        for one in everything(found):
-            again = translator.score(one.source, one.text)
-            assert again.hypothesis is not None
-            assert one.hypothesis is not None
-            if one.finished and again.hypothesis.ids == one.hypothesis.ids:
-                compared += 1
-                assert again.log_probability == pytest.approx(one.log_probability, abs=1e-3)
-                np.testing.assert_allclose(again.attention, one.attention, atol=1e-4, rtol=0)
-    assert compared > 0
-
-
-def test_samples_and_minimum_bayes_risk(translator: Translator) -> None:
-    together = translator.translate(SENTENCES, sample=True, seed=3)
-    assert [one.text for one in together] == [
-        one.text for one in translator.translate([*SENTENCES, *SENTENCES], sample=True, seed=3)
-    ][: len(SENTENCES)]
-    assert together[0].text == translator.translate(SENTENCES[0], sample=True, seed=3).text
-    for found in translator.translate(SENTENCES[:3], mbr=True, beam=4, n_best=4):
-        utilities = [one.expected_chrf or 0.0 for one in everything(found)]
-        assert utilities == sorted(utilities, reverse=True)
-        assert utilities[0] > 0
 
 
 def test_a_gru_and_a_transformer_translate_together(run: RunDirectory, gru: RunDirectory) -> None:
@@ -221,41 +187,14 @@ def test_every_head_of_every_layer_over_words(which: str, request: pytest.Fixtur
 
 def test_the_map_of_the_decoder_has_a_column_for_the_beginning(translator: Translator) -> None:
     one = translator.translate(SENTENCES[0], heads=True)
-    first = one.attentions["decoder"][:, :, 0]
-    np.testing.assert_allclose(
-        first[..., 0] + first[..., 1:].sum(-1), np.ones((LAYERS, HEADS)), rtol=1e-6, atol=1e-5
-    )
-    tokens = one.self_attention["decoder"]
-    np.testing.assert_allclose(
-        tokens[:, :, 0, 0], np.ones((LAYERS, HEADS)), rtol=1e-6, atol=1e-5
-    )  # there is nothing else yet
+    words, tokens = one.attentions["decoder"], one.self_attention["decoder"]
+    np.testing.assert_allclose(words[:, :, 0].sum(-1), 1, rtol=1e-6, atol=1e-5)
+    np.testing.assert_allclose(tokens[:, :, 0, 0], 1, rtol=1e-6, atol=1e-5)  # there is nothing else yet
     # The end is one token, so its row is a sum of that token's weights over the words before it.
-    np.testing.assert_allclose(
-        one.attentions["decoder"][:, :, -1, 0], tokens[:, :, -1, 0], rtol=1e-6, atol=1e-5
-    )
+    np.testing.assert_allclose(words[:, :, -1, 0], tokens[:, :, -1, 0], rtol=1e-6, atol=1e-5)
 
 
 # Commands
-
-
-def test_train_and_evaluate(tmp_path: Path) -> None:
-    place = tmp_path / "run"
-    asked = flags(
-        **TEXT,
-        data__bilderbuch={"pairs": 60},
-        train__epochs=1,
-        model__layers=2,
-        model__heads=2,
-        model__key=16,
-    )
-    asked = [each for each in asked if "model.transformer" not in each and "architecture" not in each]
-    asked += ['--set=model.architecture="transformer"', "--set=model.transformer.feed_forward=32"]
-    answer = run_command("train", "quick", *asked, "--out", place)
-    assert answer.code == 0, answer.err
-    assert RunDirectory.open(place).config.model.architecture == "transformer"
-    [row] = run_json("evaluate", place, "--split", "val", "--alignment")
-    assert row["split"] == "val"
-    assert 0 <= row["bleu"] <= 100
 
 
 def test_json_has_all_heads_and_self_attention_if_they_are_asked_for(run: RunDirectory) -> None:
@@ -295,29 +234,21 @@ def test_diagrams_of_a_layer_and_its_heads(run: RunDirectory, single: RunDirecto
     assert run_command("diagram", "--model", run.path, *page).code == 0
     assert "layer 1, head 3" in (tmp_path / "page" / "index.html").read_text(encoding="utf-8")
     # A layer with one head has one map: its own, and not the mean over all layers.
-    layers = [
-        run_command(
-            "diagram", "--model", single.path, SENTENCES[0], "--layer", layer, "--heads", env=WIDE
-        ).out
-        for layer in (1, 2)
-    ]
-    assert ["layer 1, head 1" in layers[0], "layer 2, head 1" in layers[1]] == [True, True]
-    assert "mean" not in layers[0]
+    one = run_command("diagram", "--model", single.path, SENTENCES[0], "--layer", 2, "--heads", env=WIDE).out
+    assert "layer 2, head 1" in one
+    assert "mean" not in one
 
 
-@pytest.mark.parametrize("which", ["run", "single"])
-@pytest.mark.parametrize("part", ["encoder", "decoder"])
+@pytest.mark.parametrize(("part", "which"), [("encoder", "run"), ("decoder", "single")])
 def test_diagrams_of_self_attention(
     part: str, which: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     directory: RunDirectory = request.getfixturevalue(which)
     asked = ("diagram", "--model", directory.path, SENTENCES[0], "--self", part)
-    answer = run_command(*asked, "--layer", 1, "--heads", env=WIDE)
-    assert answer.code == 0, answer.err
-    assert f"{part}, layer 1, mean of all heads" in answer.out
-    assert f"{part}, layer 1, head 3" in answer.out
-    alone = run_command(*asked, "--layer", 1, env=WIDE).out
-    assert ("<s>" in alone) == (part == "decoder")
+    shown = run_command(*asked, "--layer", 1, "--heads", env=WIDE).out
+    assert f"{part}, layer 1, mean of all heads" in shown
+    assert f"{part}, layer 1, head 3" in shown
+    assert ("<s>" in run_command(*asked, "--layer", 1, env=WIDE).out) == (part == "decoder")
     for extra in ((), ("--subwords",), ("--view", "lines")):
         answer = run_command(*asked, *extra, "--out", tmp_path / "a.png")
         assert answer.code == 0, answer.err
@@ -339,9 +270,6 @@ def test_what_a_model_does_not_have_is_refused_with_a_sentence(run: RunDirectory
     assert "Invalid value for '--self'" in answer.err
     assert "There is no layer 2" in refused(gru, "--layer", 2)
     assert "There is no layer 3" in refused(run, "--layer", 3)
-    answer = run_command("diagram", "--model", run.path, SENTENCES[0], "--layer", 9)
-    assert (answer.code, answer.out) == (2, "")
-    assert "Invalid value for '--layer'" in answer.err
 
 
 def test_patterns_of_a_layer_a_head_and_all_heads(run: RunDirectory, gru: RunDirectory) -> None:

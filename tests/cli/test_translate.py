@@ -1,7 +1,6 @@
 """Translations of really trained tiny models: in Python, and through the command."""
 
 import json
-import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice, pairwise
@@ -23,7 +22,7 @@ from augenmerk.search.decoder import Hypothesis
 from augenmerk.text.tokenizer import UNK, UNKNOWN
 from augenmerk.translation import Translator
 from augenmerk.translation import translator as translator_module
-from tests.support.command import COMMAND, fails_with_a_sentence, run_command
+from tests.support.command import fails_with_a_sentence, run_command
 from tests.support.runs import SharedRuns
 
 SENTENCES = [pair.source for pair in islice(open_bitext("bilderbuch")["test"], 40)]
@@ -70,16 +69,6 @@ def untrained(like: Translator, **model: object) -> Translator:
     torch.manual_seed(1)
     network = GRUTranslator(config.model, like.tokenizers.source.size, like.tokenizers.target.size)
     return Translator([network.eval()], like.tokenizers, config)
-
-
-def test_it_has_learnt_something(bpe: Translator, word: Translator) -> None:
-    for translator in (bpe, word):
-        translation = translator.translate(SENTENCES[0])
-        assert isinstance(translation, Translation)
-        assert translation.finished
-        assert translation.source == SENTENCES[0]
-        assert len(translation.target_words) > 3
-        assert translation.text.endswith(".")
 
 
 @settings(max_examples=8)
@@ -200,11 +189,17 @@ def test_an_unknown_word_is_replaced_by_the_one_attended_to(word: Translator) ->
     assert count > 10
     known = word.translate(SENTENCES, allow_unknown=False, beam=2)
     assert not any(UNKNOWN in translation.text for translation in known)
+    tree = word.trace(SENTENCES[0], allow_unknown=False, beam=2)
+    assert tree["hypotheses"][0]["translation"] == known[0].text
     with pytest.raises(AugenmerkError, match="attention of this model is 'mean'"):
         untrained(word, attention="mean").translate("Hund", replace_unknown=True)
 
 
-def test_alternatives(bpe: Translator) -> None:
+def test_search_settings_and_alternatives(bpe: Translator) -> None:
+    assert bpe.translate(SENTENCES[0]).text == bpe.translate(SENTENCES[0], beam=3).text  # as the run says
+    short = bpe.translate(SENTENCES[0], max_length=4, length_penalty=0.0)
+    assert short.hypothesis is not None
+    assert (short.finished, len(short.hypothesis.ids), short.score) == (False, 4, short.log_probability)
     one = bpe.translate(SENTENCES[3], beam=6)
     many = bpe.translate(SENTENCES[3], n_best=6)  # the run's own beam is 3
     assert one.alternatives == ()
@@ -222,16 +217,6 @@ def test_alternatives(bpe: Translator) -> None:
             bpe.translate("Hund", beam=wrong)
     with pytest.raises(AugenmerkError, match="unknown key 'bema'"):
         bpe.translate("Hund", bema=2)
-
-
-def test_settings_of_the_search_can_be_changed(bpe: Translator) -> None:
-    assert bpe.translate(SENTENCES[0]).text == bpe.translate(SENTENCES[0], beam=3).text
-    short = bpe.translate(SENTENCES[0], max_length=4)
-    assert not short.finished
-    assert short.hypothesis is not None
-    assert len(short.hypothesis.ids) == 4
-    plain = bpe.translate(SENTENCES[0], length_penalty=0.0)
-    assert plain.score == plain.log_probability
 
 
 def test_samples(bpe: Translator) -> None:
@@ -302,15 +287,6 @@ def test_the_beam_as_a_tree(bpe: Translator) -> None:
     assert node["text"] == "<s>"
 
 
-def test_the_tree_has_no_unknown_words_if_they_are_not_allowed(word: Translator) -> None:
-    unknown = [text for text in SENTENCES if UNKNOWN in word.translate(text, beam=2).text]
-    assert unknown
-    for text in unknown:
-        tree = word.trace(text, beam=2, allow_unknown=False)
-        best = word.translate(text, beam=2, allow_unknown=False)
-        assert tree["hypotheses"][0]["translation"] == best.text
-
-
 def test_a_stream_is_read_as_it_is_needed(bpe: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(translator_module, "CHUNK_LINES", 10)
     monkeypatch.setattr(translator_module, "CHUNK_CHARACTERS", 400)
@@ -357,14 +333,6 @@ def lines_of(count: int) -> list[str]:
     return ["Der Hund schläft."] * count
 
 
-def test_load(bpe_run: Path) -> None:
-    translator = augenmerk.load(bpe_run)
-    assert not translator.torch_model.training
-    assert translator.translate("Der Hund schläft.").finished
-    with pytest.raises(AugenmerkError, match="there is no such run directory"):
-        augenmerk.load(bpe_run / "nowhere")
-
-
 def refused(*arguments: object, stdin: bytes = b"") -> str:
     return fails_with_a_sentence("translate", *arguments, stdin=stdin)
 
@@ -385,13 +353,12 @@ def test_command_with_sentences(bpe_run: Path, bpe: Translator) -> None:
 
 def test_command_with_lines_on_stdin(bpe_run: Path, bpe: Translator) -> None:
     stdin = f"{SENTENCES[0]}\r\n\n{' '.join(SENTENCES)}\n{SENTENCES[1]}".encode()
-    piped = [*COMMAND, "translate", "--model", str(bpe_run), "--n-best", "2"]
-    result = subprocess.run(piped, input=stdin, capture_output=True, check=True)
-    rows = [line.split("\t") for line in result.stdout.decode().splitlines()]
+    result = run_command("translate", "--model", bpe_run, "--n-best", 2, stdin=stdin)
+    rows = [line.split("\t") for line in result.out.splitlines()]
     assert [row[0] for row in rows] == ["1", "1", "2", "3", "3", "4", "4"]
     best = bpe.translate(SENTENCES[1], n_best=2)
     assert [row[2] for row in rows[-2:]] == [best.text, best.alternatives[0].text]
-    assert result.stderr.decode().startswith(
+    assert result.err.startswith(
         "augenmerk: line 3 has more than 200 tokens, the most this model reads: only its beginning was "
         "translated.\naugenmerk: The translation of line 3 probably leaves out "
     )

@@ -194,6 +194,10 @@ class Stashing(Right):
         return None
 
 
+class Empty(Attention):
+    pass
+
+
 class OtherSizes(Right):
     @classmethod
     def from_config(cls, config):

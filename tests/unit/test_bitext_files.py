@@ -6,6 +6,7 @@ import random
 import re
 import tracemalloc
 from collections.abc import Iterable
+from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 
@@ -47,13 +48,8 @@ KATZE = SentencePair("Eine Katze.", "A cat.")
 
 class TestFolder:
     def test_parallel_text(self, tmp_path: Path) -> None:
-        write(
-            tmp_path,
-            train_de="Ein Hund.\nEine Katze.\n",
-            train_en="A dog.\nA cat.\n",
-            val_de_gz="Ein Hund.\n",
-            val_en="A dog.\n",
-        )
+        write(tmp_path, train_de="Ein Hund.\nEine Katze.\n", train_en="A dog.\nA cat.\n")
+        write(tmp_path, val_de_gz="Ein Hund.\n", val_en="A dog.\n")
         bitext = load(tmp_path)
         assert (bitext.source_language, bitext.target_language) == ("de", "en")
         assert read_everything(bitext) == {"train": [HUND, KATZE], "val": [HUND]}
@@ -85,10 +81,6 @@ class TestFolder:
         write(tmp_path, train_tsv="a\tb\n", test_tsv="a\tb\n")
         with pytest.raises(AugenmerkError, match=r"no split called 'val'; there are: train, test\."):
             load(tmp_path)["val"]
-
-    def test_multi30k_is_such_a_folder(self, multi30k_folder: Path) -> None:
-        bitext = load(multi30k_folder)
-        assert sum(1 for _ in bitext["train"]) == 29_000
 
 
 class TestLanguages:
@@ -183,14 +175,6 @@ class TestWhatIsWrong:
         write(tmp_path, test_jsonl=json.dumps({"source": "a", "target": blank}))
         refuses(tmp_path / "test.jsonl", r"test\.jsonl, line 1: 'target' is empty")
 
-    def test_unequal_line_counts(self, tmp_path: Path) -> None:
-        write(tmp_path, train_de="a\na\n", train_en="b\n")
-        refuses(tmp_path, r"train\.en ends after line 1, but .*train\.de continues")
-
-    def test_broken_utf8(self, tmp_path: Path) -> None:
-        (tmp_path / "test.tsv").write_bytes(b"a\tb\n\xff\tb\n")
-        refuses(tmp_path, r"test\.tsv, line 2: not UTF-8")
-
     @pytest.mark.parametrize(
         ("line", "found"), [("a", "1 column"), ("a\tb\tc", "3 columns"), ("", "an empty line")]
     )
@@ -230,13 +214,9 @@ class TestWhatIsWrong:
         )
 
     def test_links_and_tags_are_read(self, tmp_path: Path) -> None:
-        line = (
-            '{"source": "Ein Hund.", "target": "A dog.", "alignment": [[0, 0], [2, 2]], "tags": ["x", "y"]}'
-        )
-        write(tmp_path, test_jsonl=line)
-        assert list(load(tmp_path)["test"]) == [
-            SentencePair("Ein Hund.", "A dog.", ((0, 0), (2, 2)), ("x", "y"))
-        ]
+        pair = SentencePair("Ein Hund.", "A dog.", ((0, 0), (2, 2)), ("x", "y"))
+        write(tmp_path, test_jsonl=json.dumps(asdict(pair)))
+        assert list(load(tmp_path)["test"]) == [pair]
 
 
 def cut(folder: Path, pairs: Iterable[SentencePair]) -> dict[str, list[SentencePair]]:
@@ -261,14 +241,6 @@ class TestCut:
         assert sum(map(len, distinct.values())) == len(set(sources)), "no source is in two splits"
         assert len(distinct["val"]) == len(distinct["test"]) == max(1, len(set(sources)) // 20)
         assert distinct["train"]
-
-    def test_held_out_size_has_a_limit(self, tmp_path: Path) -> None:
-        splits = cut(tmp_path, numbered(50_000))
-        assert {name: len(pairs) for name, pairs in splits.items()} == {
-            "train": 48_000,
-            "val": 1000,
-            "test": 1000,
-        }
 
     def test_order_of_lines_does_not_matter(self, tmp_path: Path) -> None:
         pairs = numbered(1000)
@@ -308,19 +280,19 @@ class TestCut:
             next(iter(bitext["train"]))
 
 
-def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "pairs.tsv"
-    long = "und noch ein Wort " * 10
+def test_neither_memory_nor_what_is_held_out_grows_with_the_file(tmp_path: Path) -> None:
+    path, long = tmp_path / "pairs.tsv", "und noch ein Wort " * 30
     with path.open("w") as stream:
-        for i in range(150_000):
+        for i in range(40_000):
             stream.write(f"Satz {i} {long}\tsentence {i}\n")
     bitext = load(path)
     tracemalloc.start()
     try:
-        assert sum(1 for _ in bitext["train"]) == 148_000
+        sizes = {name: sum(1 for _ in pairs) for name, pairs in bitext.splits.items()}
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
+    assert sizes == {"train": 38_000, "val": 1000, "test": 1000}
     # The hashes for the cut take the most, and the same for any file of more than 20,000 sentences.
     assert peak < 8 * 2**20 < path.stat().st_size / 2
 
@@ -345,34 +317,22 @@ def test_lines_are_read_as_they_were_written(
     assert list(read_lines(path)) == lines
 
 
-def test_last_line_may_lack_its_end(tmp_path: Path) -> None:
-    path = tmp_path / "lines"
-    path.write_bytes(b"one\ntwo")
-    assert list(read_lines(path)) == ["one", "two"]
+def test_only_a_line_feed_ends_a_line_and_the_last_may_lack_it(tmp_path: Path) -> None:
+    path, odd = tmp_path / "lines", "before\u2028\u2029\x85\x0b\x0c\x1c\rafter"
+    path.write_bytes(f"{odd}\nlast".encode())
+    assert list(read_lines(path)) == [odd, "last"]
 
 
-@pytest.mark.parametrize("rare", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\r"])
-def test_no_other_character_ends_a_line(tmp_path: Path, rare: str) -> None:
-    path = tmp_path / "lines"
-    path.write_bytes(f"before{rare}after\n".encode())
-    assert list(read_lines(path)) == [f"before{rare}after"]
-
-
-def test_broken_utf8_names_file_line_and_byte(tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
     path = tmp_path / "latin1.de"
     path.write_bytes(b"gut\nsch\xf6n\n")
-    with pytest.raises(AugenmerkError, match=r"latin1\.de, line 2: not UTF-8 \(byte 4 of the line is 0xf6\)"):
-        list(read_lines(path))
-
-
-def test_absent_file(tmp_path: Path) -> None:
-    with pytest.raises(AugenmerkError, match=r"nowhere\.de: there is no such file"):
-        list(read_lines(tmp_path / "nowhere.de"))
-
-
-def test_folder_in_place_of_a_file(tmp_path: Path) -> None:
-    with pytest.raises(AugenmerkError, match="cannot be read"):
-        list(read_lines(tmp_path))
+    for place, complaint in (
+        (path, r"latin1\.de, line 2: not UTF-8 \(byte 4 of the line is 0xf6\)"),
+        (tmp_path / "nowhere.de", r"nowhere\.de: there is no such file"),
+        (tmp_path, "cannot be read"),
+    ):
+        with pytest.raises(AugenmerkError, match=complaint):
+            list(read_lines(place))
 
 
 def test_truncated_and_false_gzip(tmp_path: Path) -> None:
@@ -411,16 +371,13 @@ class TestLongLines:
         "names", [("train.de.gz", "train.en.gz"), ("train.tsv.gz",), ("train.jsonl.gz",)]
     )
     def test_zeros_without_end_are_refused_in_little_memory(self, tmp_path: Path, names: tuple[str]) -> None:
-        # Members of gzip may follow one another, so this is a hundred megabytes in a tenth of one.
+        # Members of gzip may follow one another, so this is forty megabytes in little space.
         member = gzip.compress(bytes(10_000_000))
         for name in names:
-            (tmp_path / name).write_bytes(member * 10)
+            (tmp_path / name).write_bytes(member * 4)
         tracemalloc.start()
         try:
-            too_long = (
-                "expected JSON lines" if "train.jsonl.gz" in names else "line 1: the line is longer than"
-            )
-            refuses(tmp_path, rf"train\.\w+\.gz(, |: ){too_long}")
+            refuses(tmp_path, r"train\.\w+\.gz(: expected JSON lines|, line 1: the line is longer than)")
             assert tracemalloc.get_traced_memory()[1] < 10_000_000
         finally:
             tracemalloc.stop()

@@ -116,14 +116,6 @@ def test_a_split_needs_both_of_its_files(tmp_path: Path) -> None:
         bitext["test_2016_flickr"]
 
 
-def test_a_damaged_file_is_a_sentence(tmp_path: Path) -> None:
-    place(tmp_path)
-    (tmp_path / "val.en.gz").write_bytes(FILES["val.en.gz"][:-10])
-    bitext = multi30k.load(tmp_path)
-    with pytest.raises(AugenmerkError, match=r"val\.en\.gz.*damaged gzip file"):
-        list(bitext["val"])
-
-
 # Fetching
 
 
@@ -177,14 +169,6 @@ def test_a_file_that_is_not_there_is_named_and_the_others_are_kept(tmp_path: Pat
     assert sorted(entry.name for entry in tmp_path.iterdir()) == REQUIRED
 
 
-def test_a_file_with_a_wrong_sum_is_not_kept(tmp_path: Path) -> None:
-    files = {**FILES, "train.en.gz": b"<html>Please log in</html>"}
-    wrong = r"/train\.en\.gz is not the file it should be"
-    with serve(files) as server, pytest.raises(AugenmerkError, match=wrong):
-        multi30k.fetch(tmp_path, server.url, files=SUMS, retries=0)
-    assert [entry.name for entry in tmp_path.iterdir()] == ["train.de.gz"]
-
-
 # The real files
 
 
@@ -200,14 +184,6 @@ def test_the_real_splits_have_their_sizes(multi30k_folder: Path) -> None:
     bitext = multi30k.load(multi30k_folder)
     sizes = {"train": 29_000, "val": 1_014, "test_2016_flickr": 1_000}
     assert {split: sum(1 for _ in bitext[split]) for split in sizes} == sizes
-
-
-@pytest.mark.parametrize("split", ["train", "val", "test_2016_flickr"])
-def test_the_real_sentences_are_the_bytes_of_the_files(multi30k_folder: Path, split: str) -> None:
-    pairs = list(multi30k.load(multi30k_folder)[split])
-    for language, sentences in (("de", [p.source for p in pairs]), ("en", [p.target for p in pairs])):
-        raw = gzip.decompress((multi30k_folder / f"{split}.{language}.gz").read_bytes())
-        assert "".join(f"{sentence}\n" for sentence in sentences).encode() == raw
 
 
 @pytest.mark.parametrize("url", ["", "example.org", "file:///etc/passwd", "data:,x", "ftp://example.org"])

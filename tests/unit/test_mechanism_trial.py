@@ -76,6 +76,7 @@ def test_only_one_rule_finds_the_mistake_and_names_it(name: str) -> None:
         ("StatefulCoverage", "depends on an earlier call"),
         ("Stashing", "depends on an earlier call"),
         ("OtherSizes", "it failed (RuntimeError: "),
+        ("Empty", "it defines neither `scores` nor `attend`"),
         ("Unbuildable", "cannot be built (AttributeError: 'ModelConfig' object has no attribute 'width')"),
     ],
 )

@@ -4,8 +4,6 @@ import itertools
 import math
 import random
 import re
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -41,6 +39,7 @@ from augenmerk.evaluation.significance import (
     p_value,
     randomise,
 )
+from tests.support.sacrebleu_command import run_sacrebleu
 
 WORDS = "the a dog cat ball boy is red small big throws under on and".split()
 finite = st.integers(-(10**9), 10**9).map(lambda number: number / 1000)
@@ -58,16 +57,13 @@ def test_mean_variance_and_interval_are_those_of_scipy(values: list[float]) -> N
     assert found.mean == pytest.approx(np.mean(values), abs=1e-6)
     assert found.variance == pytest.approx(np.var(values, ddof=1), rel=1e-9, abs=1e-6)
     assert found.interval is not None
+    assert estimate_mean(values[:1]) == (values[0], None, None)
     if len(set(values)) > 1:
         mean, error = np.mean(values), scipy.stats.sem(values)
         expected = scipy.stats.t.interval(0.95, len(values) - 1, loc=mean, scale=error)
         assert found.interval == pytest.approx(expected, rel=1e-6, abs=1e-6)
     else:
         assert found.interval == (found.mean, found.mean)
-
-
-def test_one_value_has_no_variance() -> None:
-    assert estimate_mean([3.5]) == (3.5, None, None)
 
 
 def test_holm_on_a_known_example() -> None:
@@ -106,13 +102,6 @@ def test_scores_from_counts_are_those_of_sacrebleu(pairs: list[tuple[str, str]])
         count_bleu([*hypotheses, "the dog"], references)
 
 
-def test_bleu_is_computed_for_many_sums_at_once() -> None:
-    counts = count_bleu(["the dog is red", "a cat", ""], ["the dog is big", "a cat and a dog", "the boy"])
-    both = np.stack([counts.sum(0), counts[:1].sum(0), counts[2]])
-    assert bleu_from_counts(both) == pytest.approx([float(bleu_from_counts(each)) for each in both])
-    assert bleu_from_counts(counts[2]) == 0
-
-
 def noisy(references: list[str], errors: float, seed: int) -> list[str]:
     rng = np.random.default_rng(seed)
     return [
@@ -136,7 +125,7 @@ def sacrebleu_p(kind: str, ours: list[str], theirs: list[str], metric: Metric) -
     return result.p_value, test.n_samples
 
 
-@pytest.mark.parametrize("errors", [0.205, 0.23, 0.25])
+@pytest.mark.parametrize("errors", [0.205, 0.25])
 def test_p_by_randomisation_is_that_of_sacrebleu_within_sampling_error(
     references: list[str], errors: float
 ) -> None:
@@ -302,8 +291,7 @@ def command_prints(test: str, folder: Path, *systems: Sequence[str]) -> list[lis
     # Not as JSON: sacrebleu 2.6 cannot print that for --paired-bs.
     flags = ["-m", "bleu", "chrf", "-lc", "--chrf-lowercase", test, "-f", "latex", "-w", "9", "-q", "-nc"]
     names = [str(file) for file in files]
-    command = [str(Path(sys.executable).with_name("sacrebleu")), names[0], "-i", *names[1:], *flags]
-    printed = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True).stdout
+    printed = run_sacrebleu(names[0], "-i", *names[1:], *flags)
     cells = [line.split("&")[1:] for line in printed.splitlines() if ".txt &" in line]
     return [[[float(x) for x in re.findall(r"\d+\.\d+", cell)] for cell in row] for row in cells]
 

@@ -15,19 +15,15 @@ from torch import Tensor
 from augenmerk.base.config import ATTENTIONS, ModelConfig, SearchConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.bench.training import TorchTransformer
-from augenmerk.evaluation.evaluator import measure_loss
-from augenmerk.model.gru import GRUTranslator
-from augenmerk.model.interface import TranslationModel
 from augenmerk.model.transformer import (
     RotaryAttention,
     TransformerTranslator,
     rotate,
     sinusoidal_positions,
 )
-from augenmerk.search.decoder import Hypothesis
 from augenmerk.text.batching import Batch, ParallelTokens
-from augenmerk.text.tokenizer import BOS, EOS, PAD, UNK
-from tests.support.decoding import decode, score, translator_of
+from augenmerk.text.tokenizer import BOS, EOS
+from tests.support.decoding import decode, score
 
 V = 24
 POSITIONS = ("sinusoidal", "learnt", "rotary")
@@ -121,17 +117,9 @@ def test_the_weights_of_all_heads(attention: str, positions: str) -> None:
     for part in (found.cross, found.encoder):
         assert not part.masked_select(padding).any()
     assert not found.decoder.triu(1).any()
-    own = found.decoder.diagonal(dim1=-2, dim2=-1)
-    assert own.min() > 0  # a word sees itself
-
-
-@torch.no_grad()
-def test_layers_and_heads_differ() -> None:
-    batch = batch_of(LENGTHS)
-    for part in transformer().attention_weights(batch.src, batch.src_mask, batch.tgt_in):
-        assert part is not None
-        flat = part[0].flatten(0, 1)
-        assert all((one - other).abs().max() > 0.05 for one, other in itertools.combinations(flat, 2))
+    assert found.decoder.diagonal(dim1=-2, dim2=-1).min() > 0  # a word sees itself
+    for one, other in itertools.combinations(found.encoder[0].flatten(0, 1), 2):
+        assert (one - other).abs().max() > 1e-4
 
 
 @pytest.mark.parametrize("positions", POSITIONS)
@@ -341,118 +329,26 @@ def test_multiplications_are_those_of_the_matrices() -> None:
 
 # Search
 
-CLOSE = 1e-5  # a search adds scores in single precision
-
-
-def sources_of(count: int, seed: int = 5, vocabulary: int = V) -> list[list[int]]:
-    generator = torch.Generator().manual_seed(seed)
-    lengths = torch.randint(1, 9, (count,), generator=generator).tolist()
-    return [torch.randint(4, vocabulary, (length,), generator=generator).tolist() for length in lengths]
-
-
-@torch.no_grad()
-def log_probabilities(model: TranslationModel, source: Sequence[int], target: Sequence[int]) -> list[float]:
-    """The log-probability of each target token, by the model's account of the whole target."""
-    src, tgt = torch.tensor([[*source, EOS]]), torch.tensor([[BOS, *target][: len(target)]])
-    found: Tensor = model(src, torch.ones_like(src).bool(), tgt)[0][0]
-    return found.gather(1, torch.tensor(target)[:, None])[:, 0].tolist()
-
-
-@pytest.mark.parametrize("positions", POSITIONS)
-@pytest.mark.parametrize("penalty", [0.0, 1.0])
-def test_a_wide_beam_finds_what_brute_force_finds(positions: str, penalty: float) -> None:
-    vocabulary, limit = 6, 3
-    model = transformer(positions=positions, vocabulary=vocabulary)
-    sources = sources_of(3, vocabulary=vocabulary)
-    words = [token for token in range(vocabulary) if token not in (PAD, BOS, EOS)]
-    assert UNK in words
-    wide = (len(words) + 1) ** limit
-    config = SearchConfig(beam=wide, n_best=5, max_length=limit, length_penalty=penalty)
-    for source, found in zip(sources, decode([model], sources, config), strict=True):
-        ranked = []
-        for length in range(limit + 1):
-            for ids in itertools.product(words, repeat=length):
-                tokens = (*ids, EOS) if length < limit else ids
-                total = sum(log_probabilities(model, source, tokens))
-                ranked.append((length == limit, -total / len(tokens) ** penalty, ids))
-        ranked.sort()
-        assert [each.ids for each in found] == [ids for _, _, ids in ranked[:5]]
-        assert [-each.score for each in found] == pytest.approx(
-            [score for _, score, _ in ranked[:5]], abs=CLOSE
-        )
-
 
 @pytest.mark.parametrize("positions", POSITIONS)
 @pytest.mark.parametrize("beam", [2, 4])
+@torch.no_grad()
 def test_caches_follow_their_hypotheses(positions: str, beam: int) -> None:
     """What a search says of its hypotheses is what the model says that reads them as a whole."""
-    model, sources = transformer(positions=positions), sources_of(9)
+    model, generator = transformer(positions=positions), torch.Generator().manual_seed(5)
+    sources = [torch.randint(4, V, (length,), generator=generator).tolist() for length in range(1, 10)]
     config = SearchConfig(beam=beam, n_best=beam, max_length=10, length_penalty=0.6)
     found = decode([model], sources, config)
     assert len({len(each.ids) for hypotheses in found for each in hypotheses}) > 1
     for source, hypotheses in zip(sources, found, strict=True):
+        src = torch.tensor([[*source, EOS]])
         for each in hypotheses:
-            produced = (*each.ids, EOS) if each.finished else each.ids
-            expected = log_probabilities(model, source, produced)
+            tokens = torch.tensor([BOS, *each.ids, EOS][: len(each.token_log_probabilities) + 1])
+            log_probs = model(src, torch.ones_like(src).bool(), tokens[None, :-1])[0][0]
+            expected = log_probs.gather(1, tokens[1:, None])[:, 0].tolist()
             assert each.token_log_probabilities == pytest.approx(expected, abs=1e-9)
     best = [hypotheses[0] for hypotheses in found]
     for one, again in zip(best, score([model], sources, [each.ids for each in best]), strict=True):
         if one.finished:
-            assert again.log_probability == pytest.approx(one.log_probability, abs=CLOSE)
+            assert again.log_probability == pytest.approx(one.log_probability, abs=1e-5)  # single precision
             np.testing.assert_allclose(again.weights, one.weights, atol=1e-6, rtol=0)
-
-
-def test_a_beam_of_one_takes_the_likeliest_word_each_time() -> None:
-    model, sources = transformer(), sources_of(6)
-    for source, [found] in zip(sources, decode([model], sources, SearchConfig(max_length=7)), strict=True):
-        ids: list[int] = []
-        while len(ids) < 7 and EOS not in ids:
-            src = torch.tensor([[*source, EOS]])
-            with torch.no_grad():
-                log_probs = model(src, torch.ones_like(src).bool(), torch.tensor([[BOS, *ids]]))[0][0, -1]
-            log_probs[[PAD, BOS]] = -math.inf
-            ids.append(int(log_probs.argmax()))
-        assert found.ids == tuple(token for token in ids if token != EOS)
-
-
-@pytest.mark.parametrize(
-    "config",
-    [
-        SearchConfig(beam=3, n_best=3, max_length=9),
-        SearchConfig(sample=True, n_best=3, max_length=9),
-        SearchConfig(sample=True, top_k=4, temperature=0.7, max_length=9),
-    ],
-    ids=["beam", "sample", "top-k"],
-)
-def test_a_sentence_is_translated_the_same_alone_and_in_a_batch(config: SearchConfig) -> None:
-    model, sources = transformer(positions="rotary"), sources_of(7)
-
-    def ids(found: list[list[Hypothesis]]) -> list[list[tuple[int, ...]]]:
-        return [[each.ids for each in hypotheses] for hypotheses in found]
-
-    together = ids(decode([model], sources, config))
-    assert together == ids(decode([model], sources, config, batch_size=2))
-    with translator_of([model]) as translator:
-        alone = [translator.decode([source], config, numbers=[n])[0] for n, source in enumerate(sources)]
-    assert together == ids(alone)
-
-
-def test_a_gru_and_a_transformer_average_their_probabilities() -> None:
-    torch.manual_seed(2)
-    gru = GRUTranslator(ModelConfig(embedding=6, hidden=5, key=4), V, V).double().eval()
-    members = [gru, transformer()]
-    sources, targets = sources_of(5), sources_of(5, seed=6)
-    for source, target, found in zip(sources, targets, score(members, sources, targets), strict=True):
-        tokens = [*target, EOS]
-        each = [log_probabilities(model, source, tokens) for model in members]
-        expected = [math.log((math.exp(one) + math.exp(other)) / 2) for one, other in zip(*each, strict=True)]
-        assert found.token_log_probabilities == pytest.approx(expected, abs=1e-9)
-    data = ParallelTokens.of(zip(sources, targets, strict=True))
-    forced = sum(one.log_probability for one in score(members, sources, targets))
-    assert measure_loss(members, data.to("cpu"), 2).total == pytest.approx(-forced, rel=1e-6)
-    config = SearchConfig(beam=3, n_best=3, max_length=8)
-    for source, hypotheses in zip(sources, decode(members, sources, config), strict=True):
-        for one in hypotheses:
-            [again] = score(members, [source], [one.ids])
-            if one.finished:
-                assert again.log_probability == pytest.approx(one.log_probability, abs=CLOSE)
