@@ -17,7 +17,7 @@ def run_sacrebleu(*arguments: object) -> str:
         for name in ("stdin", "stdout"):
             patch.setattr(sys, name, SimpleNamespace(fileno=lambda: os.dup(printed.fileno())))
         with warnings.catch_warnings(action="ignore", category=ResourceWarning):  # it leaves its files open
-            main()
+            main()  # type: ignore[no-untyped-call]
         sys.stdin.close()
         sys.stdout.close()
         printed.seek(0)

@@ -190,9 +190,9 @@ def test_without_shuffling_sources_come_in_order_of_length_whatever_the_seed() -
 def test_padding_is_a_small_share() -> None:
     data = corpus(10_000)
     chance = np.random.default_rng(0).permutation(len(data))
-    longest = [data.source.lengths, data.target.lengths]
+    source, target = data.source.lengths, data.target.lengths
     random = [
-        PlannedBatch(part, *(int(lengths[part].max()) + 1 for lengths in longest), 0)
+        PlannedBatch(part, int(source[part].max()) + 1, int(target[part].max()) + 1, 0)
         for part in np.split(chance, range(64, len(data), 64))
     ]
     assert padding_share(data, random) > 0.3

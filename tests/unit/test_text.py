@@ -344,7 +344,7 @@ def test_real_captions_survive_a_joint_vocabulary(multi30k_folder: Path) -> None
             captions[language] = list(lines)
     pairs = [SentencePair(*pair) for pair in zip(captions["de"], captions["en"], strict=True)]
     tokenizers = TokenizerPair.train(pairs, TextConfig(vocabulary_size=4000))
-    for lines, tokenizer in ((captions["de"], tokenizers.source), (captions["en"], tokenizers.target)):
-        ids = tokenizer.encode_ids(lines)
-        assert [tokenizer.decode(sentence) for sentence in ids] == [normalise(line) for line in lines]
-        assert 1 <= sum(map(len, ids)) / sum(len(split_words(line)) for line in lines) < 1.6
+    for texts_, tokenizer in ((captions["de"], tokenizers.source), (captions["en"], tokenizers.target)):
+        ids = tokenizer.encode_ids(texts_)
+        assert [tokenizer.decode(sentence) for sentence in ids] == [normalise(line) for line in texts_]
+        assert 1 <= sum(map(len, ids)) / sum(len(split_words(line)) for line in texts_) < 1.6
