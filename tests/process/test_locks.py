@@ -23,7 +23,8 @@ from augenmerk.run.directory import RunDirectory
 from augenmerk.study import runner
 from augenmerk.study.result import is_running
 from augenmerk.translation import load
-from augenmerk.translation.files import FileJob, LineFormat, blocks_folder, translate_file
+from augenmerk.translation.files import FileJob, blocks_folder, translate_file
+from augenmerk.translation.translation import LineFormat
 from tests.support.processes import wait_for
 from tests.support.runs import SharedRuns, tiny
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, get_args, get_origin, get_type_hints
 
@@ -194,16 +195,15 @@ def test_errors_of_usage_are_short_and_safe(command: list[str]) -> None:
     assert len(answer.err) < 1500
 
 
-def list_commands(app: typer.Typer) -> Iterator[Callable[..., object]]:
-    yield from (command.callback for command in app.registered_commands if command.callback)
-    for group in app.registered_groups:
-        assert group.typer_instance is not None
-        yield from list_commands(group.typer_instance)
+def list_commands() -> Iterator[Callable[..., object]]:
+    apps: list[typer.Typer] = [import_module(f"augenmerk.cli.{name}").app for name in cli.COMMANDS]
+    apps += [group.typer_instance for app in apps for group in app.registered_groups if group.typer_instance]
+    yield from (command.callback for app in apps for command in app.registered_commands if command.callback)
 
 
 def test_every_whole_number_has_a_least_and_a_most() -> None:
     numbers = 0
-    for command in list_commands(cli.app):
+    for command in list_commands():
         for name, hint in get_type_hints(command, include_extras=True).items():
             if get_origin(hint) is Annotated and re.search(r"\bint\b", str(get_args(hint)[0])):
                 option = get_args(hint)[1]

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from augenmerk.text.tokenizer import normalise
-from augenmerk.text.words import WORD_PATTERN, detokenise, split_words, word_spans
+from augenmerk.text.words import COMBINING, WORD_PATTERN, detokenise, split_words, word_spans
 from augenmerk.theory.answers import _RELATION, _WORD
 
 ODD = (
@@ -132,6 +132,12 @@ def test_real_captions_come_back_exactly(multi30k_folder: Path, language: str) -
 def test_long_lines_are_no_trouble(piece: str) -> None:
     words = split_words(piece * 10_000)
     assert split_words(detokenise(words)) == words
+
+
+def test_every_combining_mark_belongs_to_the_word_before() -> None:
+    marks = [chr(point) for point in range(0x300, 0x1F000) if unicodedata.category(chr(point))[0] == "M"]
+    assert len(marks) > 2000
+    assert [mark for mark in marks if not re.fullmatch(COMBINING, mark)] == []
 
 
 def test_no_group_has_a_possessive_quantifier() -> None:

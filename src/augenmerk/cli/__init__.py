@@ -1,7 +1,7 @@
 """The command line: each command parses its arguments, calls the package and prints the result.
 
-Every command is declared in the file that is named after it. Commands import torch and other heavy modules
-when they run, so that `augenmerk --help` answers at once.
+Every command is declared in the file that is named after it. The file is imported when its command is used,
+and imports torch and other heavy modules when the command runs, so that help answers at once.
 
 May import: everything. Read first: `options.py`, then `translate.py`.
 """
@@ -10,7 +10,7 @@ import errno
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from importlib import import_module
 from typing import Annotated, Any, NoReturn
@@ -28,20 +28,68 @@ from augenmerk.training.distributed import ignore_signals, own_rank, should_repo
 NOT_IN_SLIM = ("torch", "matplotlib", "scipy")
 """What the distribution `augenmerk-slim` leaves out; see slim/pyproject.toml."""
 
-COMMANDS = (
-    *("demo", "train", "plot", "evaluate", "translate", "score", "study", "report"),
-    *("diagram", "patterns", "faithfulness", "export", "serve"),
-    *("data", "config", "bench", "theory"),
-)
-"""The commands in the order of `augenmerk --help`, each in the module of its name: a command is a file with a
-typer app called `app`, and an entry here. An app of several commands is a group."""
+COMMANDS = {
+    "demo": "Train three mechanisms on built-in data and compare them.",
+    "train": "Train a translator.",
+    "plot": "Draw the curves of runs: loss, BLEU and learning rate.",
+    "evaluate": "Measure a trained run: BLEU, chrF, loss and perplexity.",
+    "translate": "Translate texts, lines on stdin, or a file.",
+    "score": "Score given translations word by word, with attention.",
+    "study": "Train variants over several seeds and compare them.",
+    "report": "Write a study as a self-contained page or as a table.",
+    "diagram": "Draw the attention of models.",
+    "patterns": "Search a split for patterns of attention.",
+    "faithfulness": "Measure how much predictions depend on the attention.",
+    "export": "Write a run as a web page that translates by itself.",
+    "serve": "Translate over HTTP, and show the workbench.",
+    "data": "List, show, check, fetch, export and prepare sentence pairs.",
+    "config": "Explain the settings of runs, and show those of a preset.",
+    "bench": "Measure the speed of training and translating.",
+    "theory": "What attention can compute: exercises, drawn and graded.",
+}
+"""The commands in the order of `augenmerk --help`, each with a summary of at most 60 characters.
 
+A command is an entry here and a file of its name with a typer app called `app`; an app of several commands is
+a group. The file is imported when the command is used, so that help and a short translation need not wait for
+the others."""
 
 EXAMPLE_WIDTH = 78
 """The columns that a terminal of 80 has for examples."""
 
 
+class _OnDemand(Mapping[str, Any]):
+    """The commands by name. Each is imported when it is first asked for."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            if name not in COMMANDS:
+                raise KeyError(name)
+            self._made[name] = _make_command(name)
+        return self._made[name]
+
+
 class _Commands(TyperGroup):
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = _OnDemand()  # type: ignore[assignment]
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]  # noqa: ARG002
+        return [*COMMANDS]
+
+    def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]  # noqa: ARG002
+        """Lists the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([*COMMANDS.items()])
+
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
         """Invokes a command; drops what pydantic, which reads choices for typer, puts before its messages."""
         try:
@@ -51,33 +99,15 @@ class _Commands(TyperGroup):
             raise
 
 
-def make_app(*names: str) -> typer.Typer:
-    """Returns the command line, or only some of its commands and groups.
-
-    Importing all of them takes a tenth of a second, which a short translation need not wait for.
-    """
-    app = typer.Typer(
-        name="augenmerk",
-        cls=_Commands,
-        help="Attention in sequence-to-sequence models: to learn, to teach and to research.",
-        epilog=lay_out_examples(
-            "To begin with:  augenmerk demo  "
-            "augenmerk translate 'Ein Mann fährt mit dem Fahrrad durch den Park.'  "
-            "augenmerk COMMAND --help shows the options of a command, and examples."
-        ),
-        no_args_is_help=True,
-        pretty_exceptions_enable=False,
-        rich_markup_mode=None,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
-    for name in names or COMMANDS:
-        part = import_module(f"augenmerk.cli.{name}").app
-        for group in (part, *(each.typer_instance for each in part.registered_groups)):
-            for command in group.registered_commands:
-                command.epilog = lay_out_examples(command.epilog or "")
-        app.add_typer(part, name=name if len(part.registered_commands) > 1 else None)
-    app.callback()(_root)
-    return app
+def _make_command(name: str) -> Any:
+    """Imports a command, or a group of commands, with its examples laid out."""
+    part: typer.Typer = import_module(f"augenmerk.cli.{name}").app
+    for group in (part, *(each.typer_instance for each in part.registered_groups)):
+        for command in group.registered_commands if group else ():
+            command.epilog = lay_out_examples(command.epilog or "")
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    alone.add_typer(part, name=name if len(part.registered_commands) > 1 else None)
+    return typer.main.get_group(alone).commands[name]
 
 
 def lay_out_examples(epilog: str) -> str:
@@ -104,13 +134,6 @@ def lay_out_examples(epilog: str) -> str:
     return "\n".join(lines)
 
 
-def __getattr__(name: str) -> typer.Typer:
-    """`augenmerk.cli.app` is the whole command line."""
-    if name != "app":
-        raise AttributeError(f"module 'augenmerk.cli' has no attribute {name!r}")
-    return make_app()
-
-
 def _print_version(requested: bool) -> None:
     if requested:
         typer.echo(f"augenmerk {__version__}")
@@ -123,6 +146,24 @@ def _root(
     ] = False,
 ) -> None:
     pass
+
+
+app = typer.Typer(
+    name="augenmerk",
+    cls=_Commands,
+    help="Attention in sequence-to-sequence models: to learn, to teach and to research.",
+    epilog=lay_out_examples(
+        "To begin with:  augenmerk demo  "
+        "augenmerk translate 'Ein Mann fährt mit dem Fahrrad durch den Park.'  "
+        "augenmerk COMMAND --help shows the options of a command, and examples."
+    ),
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+"""The command line."""
+app.callback()(_root)
 
 
 def main() -> None:
@@ -143,8 +184,7 @@ def main() -> None:
                     f"torchrun has started {world_size()} processes, but only `augenmerk train` divides its "
                     f"work; call other commands without torchrun."
                 )
-            named = [name for name in sys.argv[1:2] if name in COMMANDS]
-            make_app(*named)()
+            app()
         except SystemExit as end:
             # typer and rich catch these two themselves, and exit with another code.
             for cause in _causes(end):

@@ -96,7 +96,7 @@ def translate(given: Translating = GROUP, search: Search = GROUP) -> None:
     from augenmerk.base.device import CPU, choose_translating_device
     from augenmerk.run.bundled import BUNDLED_MODEL
     from augenmerk.translation import load
-    from augenmerk.translation.files import FileJob, LineFormat
+    from augenmerk.translation.translation import LineFormat
 
     options.load_mechanisms(given.attention)
     given.input, sentences = _choose_input(given.text or [], given.input)
@@ -116,6 +116,8 @@ def translate(given: Translating = GROUP, search: Search = GROUP) -> None:
         if split is None:
             split = bool(sentences) or (given.input is None and sys.stdin.isatty())
         if on_ray and given.input is not None and given.output is not None:
+            from augenmerk.translation.files import FileJob
+
             job = FileJob(
                 runs=tuple(path.absolute() for path in given.model or ()),
                 device=CPU if given.device == "auto" else given.device,
@@ -199,7 +201,7 @@ def _translate(
     Warns where one was too long and, at the end, of bad lines that were skipped, whose translation is empty,
     of those that are unlike what the model learnt from, and of translations that leave something out.
     """
-    from augenmerk.data import BadLine, BadLineError
+    from augenmerk.text.pairs import BadLine, BadLineError
 
     lines: Iterable[str | None] = sentences
     bad_lines: list[BadLine] | None = [] if skip_bad else None
