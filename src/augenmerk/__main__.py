@@ -1,5 +1,6 @@
 """The command `augenmerk`, which is also `python -m augenmerk`."""
 
+import gc
 import os
 import signal
 import sys
@@ -33,6 +34,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, interrupt)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as in the background of a shell script
         signal.signal(signal.SIGINT, interrupt)
+    gc.disable()  # until the command begins: what is imported stays, so looking for garbage only takes time
     try:
         prepare_environment()
         from augenmerk.cli import main as run

@@ -40,6 +40,20 @@ def test_a_command_starts_without_slow_imports(arguments: list[str], slow: str) 
     assert "imported: []" in result.stdout
 
 
+def test_garbage_is_collected_while_a_command_runs() -> None:
+    code = (
+        "import gc, sys\n"
+        "sys.argv = ['augenmerk', 'data', 'list']\n"
+        "from augenmerk.__main__ import main\n"
+        "try:\n"
+        "    main()\n"
+        "except SystemExit:\n"
+        "    print('collects:', gc.isenabled(), 'leaves out:', gc.get_freeze_count() > 1000)\n"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "collects: True leaves out: True" in result.stdout
+
+
 def test_the_command_is_installed_and_knows_its_version() -> None:
     command = Path(sys.executable).with_name("augenmerk")
     result = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)

@@ -7,6 +7,7 @@ May import: everything. Read first: `options.py`, then `translate.py`.
 """
 
 import errno
+import gc
 import os
 import re
 import sys
@@ -89,6 +90,14 @@ class _Commands(TyperGroup):
         """Lists the commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([*COMMANDS.items()])
+
+    def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]
+        """Finds the command; garbage collection begins here, and leaves out what was imported so far."""
+        found = super().resolve_command(ctx, args)
+        if not gc.isenabled():
+            gc.freeze()
+            gc.enable()
+        return found
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
         """Invokes a command; drops what pydantic, which reads choices for typer, puts before its messages."""
