@@ -16,7 +16,7 @@ from augenmerk.base.config import RunConfig
 from augenmerk.data import SentencePair
 from augenmerk.evaluation.metrics import BleuScorer
 from augenmerk.model.interface import TranslationModel, build_model
-from augenmerk.search.continuations import likeliest
+from augenmerk.search.beam import likeliest
 from augenmerk.text.batching import Batch, ParallelTokens, PlannedBatch, TokenTable, encode_pairs
 from augenmerk.text.tokenizer import UNK, TokenizerPair
 from augenmerk.training.engine import Engine

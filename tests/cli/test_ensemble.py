@@ -23,8 +23,8 @@ from augenmerk.evaluation.comparison import compare_runs
 from augenmerk.evaluation.evaluator import Evaluator, evaluate_run, measure_loss, path_of_row
 from augenmerk.model.gru import GRUTranslator
 from augenmerk.run.directory import RunDirectory
+from augenmerk.search.beam import force
 from augenmerk.search.decoder import EnsembleDecoder, Hypothesis
-from augenmerk.search.greedy import force
 from augenmerk.text.batching import ParallelTokens
 from augenmerk.text.tokenizer import BOS, EOS
 from augenmerk.training.start import start

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from augenmerk.base.config import RunConfig, SearchConfig
 from augenmerk.model.interface import TranslationModel
-from augenmerk.search import beam, greedy, tree
+from augenmerk.search import beam, tree
 from augenmerk.search.decoder import Decoder, Hypothesis
 from augenmerk.text.tokenizer import TokenizerPair
 from augenmerk.translation import Translator
@@ -57,4 +57,4 @@ def sample(
     **settings: Any,
 ) -> list[list[Hypothesis]]:
     config, limits = _prepare(decoder, max_lengths, {"sample": True, "n_best": n, **settings})
-    return greedy.sample(decoder, config, limits, range(len(limits)) if numbers is None else numbers)
+    return beam.sample(decoder, config, limits, range(len(limits)) if numbers is None else numbers)

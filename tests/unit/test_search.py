@@ -21,10 +21,9 @@ from hypothesis import strategies as st
 from augenmerk.base.arrays import Array, namespace, to_numpy
 from augenmerk.base.config import SearchConfig
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.search import continuations as c
-from augenmerk.search.beam import length_limits
+from augenmerk.search import beam as c
+from augenmerk.search.beam import force, length_limits
 from augenmerk.search.decoder import Hypothesis, State
-from augenmerk.search.greedy import force
 from augenmerk.text.tokenizer import BOS, EOS, PAD, UNK
 from tests.support.decoding import sample, search, trace
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from augenmerk.base.arrays import Array, to_numpy
 from augenmerk.base.config import SearchConfig
-from augenmerk.search.beam import length_limits, search
+from augenmerk.search.beam import force, length_limits, sample, search
 from augenmerk.search.decoder import (
     Decoder,
     EnsembleDecoder,
@@ -20,7 +20,6 @@ from augenmerk.search.decoder import (
     State,
     StepModel,
 )
-from augenmerk.search.greedy import force, sample
 from augenmerk.text.batching import Batch, ParallelTokens, TokenTable
 from augenmerk.text.tokenizer import UNK, Tokenizer
 from augenmerk.text.words import detokenise
