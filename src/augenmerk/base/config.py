@@ -24,8 +24,6 @@ from augenmerk.base.settings import (
 
 CUSTOM_ATTENTION = re.compile(r"(?P<path>.+\.py):(?P<name>[A-Za-z_]\w*)")
 """How a mechanism in the user's own file is named: FILE.py:Class."""
-
-
 LEARNT_POSITIONS = 512
 """The number of positions that a Transformer learns, if they are learnt; later words share the last one."""
 
@@ -140,15 +138,9 @@ class ModelConfig(Settings):
 
 ATTENTIONS = tuple(MECHANISMS)
 """The names of the attention mechanisms that come with Augenmerk."""
-
-
 _PRESETS = Path(__file__).parents[1] / "presets"
-
-
 PRESETS = tuple(sorted(path.stem for path in _PRESETS.glob("*.toml")))
 """The names of the settings that come with Augenmerk: each is a file."""
-
-
 DEFAULT_SAMPLES = 50
 """Candidates of MBR when they are sampled and no number is given."""
 

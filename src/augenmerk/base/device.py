@@ -17,11 +17,7 @@ if TYPE_CHECKING:
 
 
 Precision = Literal["auto", "fp32", "bf16"]
-
-
 _DEVICE = re.compile(r"auto|cpu|cuda(:(0|[1-9]\d?))?")
-
-
 CPU = "cpu"
 """The device for which translating needs no torch."""
 

@@ -36,7 +36,7 @@ class Mechanism(Entry):
 def _everywhere(name: str, *, has_heads: bool = False) -> Mechanism:
     return Mechanism(
         torch_class=f"augenmerk.model.attention:{name}",
-        numpy_class=f"augenmerk.inference.attention:{name}",
+        numpy_class=f"augenmerk.inference.model:{name}",
         in_browser=True,
         has_heads=has_heads,
     )

@@ -32,16 +32,10 @@ from augenmerk.base.errors import AugenmerkError
 
 MAX_FILE_BYTES = 2**28
 """The size of the largest file of text or JSON that is read into memory."""
-
-
 MAX_NAME_BYTES = 200
 """The length of the longest name of a run; systems take 255, and names of temporary files are longer."""
-
-
 STALE_SECONDS = 24 * 60 * 60
 """The age at which the temporary file of another computer counts as left by a killed process."""
-
-
 _TEMP_SUFFIX = ".part"
 
 
@@ -291,12 +285,8 @@ except ImportError:  # Windows
 
 
 _RETRY_SECONDS = 0.02
-
-
 _MARKING_TIMEOUT = 5.0
 """Seconds that a mark waits for a lock, which `is_marked` holds for microseconds."""
-
-
 _NO_LOCKS = {errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK}
 """Errors of a file system without locks, as on some networks: there, nothing is locked."""
 

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from augenmerk.base.config import ModelConfig, padded
-from augenmerk.inference.attention import make_attention
 from augenmerk.inference.model import (
     Floats,
     InferenceModel,
@@ -22,6 +21,7 @@ from augenmerk.inference.model import (
     Mask,
     StackedLinear,
     Weights,
+    make_attention,
 )
 from augenmerk.search.decoder import AttentionWeights, Memory, Source, State
 from augenmerk.text.batching import Batch

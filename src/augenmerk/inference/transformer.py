@@ -10,8 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from augenmerk.base.config import LEARNT_POSITIONS, ModelConfig, padded
-from augenmerk.inference.attention import Attention, MultiHeadAttention, make_attention
-from augenmerk.inference.model import Floats, InferenceModel, Integers, Mask, Weights
+from augenmerk.inference.model import (
+    Attention,
+    Floats,
+    InferenceModel,
+    Integers,
+    Mask,
+    MultiHeadAttention,
+    Weights,
+    make_attention,
+)
 from augenmerk.search.decoder import AttentionWeights, Memory, Source, State
 from augenmerk.text.batching import Batch
 

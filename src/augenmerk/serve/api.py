@@ -34,8 +34,6 @@ from augenmerk.serve.registry import Names
 from augenmerk.translation.translation import AttentionData, PairData, TranslationData, WordsData
 
 Texts = str | list[str]
-
-
 ModelNames = Annotated[
     Names | None, Field(description="A model of /v1/models, or several as an ensemble. Default: the first.")
 ]

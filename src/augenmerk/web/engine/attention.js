@@ -1,5 +1,5 @@
 /**
- * Every attention mechanism, in the order and the letters of `inference/attention.py`.
+ * Every attention mechanism, in the order and the letters of `inference/model.py`.
  *
  * T queries, S source positions, Q the size of a decoder state, V that of a word representation, K that of a
  * key, N heads. There is one sentence and no padding, so there is no mask.
