@@ -35,7 +35,7 @@ ONLY = {
 WITHOUT_TORCH = (
     *("cluster", "inference", "drawing", "web", "serve", "theory"),
     *("translation/translation.py", "translation/mbr.py", "translation/alignment.py", "data"),
-    *("evaluation/agreement.py", "evaluation/silver.py", "text/batching.py"),
+    *("evaluation/agreement.py", "text/batching.py"),
     *("analysis/wanted.py", "analysis/patterns.py", "analysis/measures.py", "analysis/patterns_page.py"),
     *("study/collect.py", "study/result.py", "study/report.py", "study/charts.py"),
 )

@@ -9,7 +9,7 @@ import pytest
 
 from augenmerk import AugenmerkError, SentencePair, open_bitext
 from augenmerk.data import Links
-from augenmerk.evaluation.silver import silver_links
+from augenmerk.evaluation.agreement import silver_links
 from augenmerk.translation.alignment import GoldLinks, compare_links
 
 pytest.importorskip("thot", reason="the optional extra 'align' is not installed")

@@ -221,7 +221,7 @@ def _print_rows(run: "RunDirectory", rows: Sequence[Row]) -> None:
 
 def _print_alignment(rows: Iterable[Row]) -> None:
     """Prints a line for each split: the references are aligned, so the beam makes no difference."""
-    from augenmerk.evaluation.silver import FEW_PAIRS
+    from augenmerk.evaluation.agreement import FEW_PAIRS
 
     by_split = {row["split"]: row["alignment"] | {"aer": row["aer"]} for row in rows if "alignment" in row}
     lines = []

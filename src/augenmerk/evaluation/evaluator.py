@@ -27,9 +27,8 @@ from augenmerk.base.arrays import to_numpy
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import write_lines
 from augenmerk.data import Bitext, SentencePair, open_data, sum_pairs
-from augenmerk.evaluation.agreement import Agreement
+from augenmerk.evaluation.agreement import Agreement, Progress
 from augenmerk.evaluation.metrics import score_texts
-from augenmerk.evaluation.silver import Progress
 from augenmerk.run.directory import HYPOTHESES, RunDirectory
 from augenmerk.search.decoder import StepModel, mean_of_probabilities
 from augenmerk.text.batching import ParallelTokens, encode_pairs

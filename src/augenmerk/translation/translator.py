@@ -13,7 +13,7 @@ from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.run.directory import RunDirectory
 from augenmerk.text.words import Span, is_one_sentence, replace_sentences, sentence_spans
-from augenmerk.translation import decoding, tracing
+from augenmerk.translation import decoding
 from augenmerk.translation.decoding import OnProgress, score_pairs
 from augenmerk.translation.loading import LoadedModels
 from augenmerk.translation.translation import Translation
@@ -60,9 +60,9 @@ class Translator(LoadedModels):
     decode = decoding.decode
     batch_translations = decoding.batch_translations
     add_heads = decoding.add_heads
-    complete = tracing.complete
-    next_tokens = tracing.next_tokens
-    trace = tracing.trace
+    complete = decoding.complete
+    next_tokens = decoding.next_tokens
+    trace = decoding.trace
 
     @overload
     def translate(self, text: str, *, split_sentences: bool = True, **options: Any) -> Translation: ...
