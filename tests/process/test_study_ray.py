@@ -14,9 +14,9 @@ import pytest
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cluster.ray import Node, connect, list_nodes
 from augenmerk.run.directory import RunDirectory
+from augenmerk.study.clusters import RayCluster
 from augenmerk.study.jobs import Job, execute
 from augenmerk.study.plan import read_study
-from augenmerk.study.ray import RayCluster
 from augenmerk.study.runner import RunStatus, StudyInterrupted, run_study
 from tests.support.cluster_study import (
     EPOCHS,

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-import augenmerk.study.slurm
+import augenmerk.study.clusters
 from augenmerk.run.directory import RunDirectory
+from augenmerk.study.clusters import SlurmCluster, SlurmExecutor
 from augenmerk.study.jobs import INTERRUPTED, Job
 from augenmerk.study.plan import read_study
 from augenmerk.study.runner import run_study
-from augenmerk.study.slurm import SlurmCluster, SlurmExecutor
 from tests.support.cluster_study import (
     EPOCHS,
     copy_without_first_run,
@@ -84,7 +84,7 @@ def test_a_study_that_is_stopped_and_killed_goes_on_with_the_jobs_that_slurm_has
 def test_a_job_that_is_lost_is_submitted_again(
     file: Path, slurm: FakeSlurm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(augenmerk.study.slurm, "QUEUE_SECONDS", 0.5)
+    monkeypatch.setattr(augenmerk.study.clusters, "QUEUE_SECONDS", 0.5)
     out = tmp_path / "out"
     copy_without_first_run(file, out)
     killed: list[int] = []

@@ -27,11 +27,10 @@ from augenmerk.cli.options import (
 from augenmerk.cli.terminal import LineClock, err, format_seconds, make_bars, make_table, out, print_json
 
 if TYPE_CHECKING:
+    from augenmerk.study.clusters import RayCluster, SlurmCluster
     from augenmerk.study.plan import Study
-    from augenmerk.study.ray import RayCluster
     from augenmerk.study.result import StudyResult
     from augenmerk.study.runner import RunStatus
-    from augenmerk.study.slurm import SlurmCluster
 
 FAILED = 1
 CLUSTER_JOBS = 100
@@ -68,8 +67,7 @@ class Backend(Group):
 
     def choose_cluster(self, device: str, threads: int | None) -> "RayCluster | SlurmCluster | None":
         """Returns the cluster, None for this machine; raises AugenmerkError for contradictions."""
-        from augenmerk.study.ray import RayCluster
-        from augenmerk.study.slurm import SlurmCluster
+        from augenmerk.study.clusters import RayCluster, SlurmCluster
 
         cpus, gpus = self.cpus_per_job, self.gpus_per_job
         per_job = [option for option in (cpus, gpus) if option is not None]

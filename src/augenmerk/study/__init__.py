@@ -1,6 +1,6 @@
 """Studies: variants x seeds, trained run by run and compared honestly. The result is `study.json`.
 
-`plan.py` reads a study's file, `runner.py` checks it and has executors (`jobs.py`, `ray.py`, `slurm.py`) run
+`plan.py` reads a study's file, `runner.py` checks it and has executors (`jobs.py`, `clusters.py`) run
 what is missing; a worker (`jobs.py`) trains and measures (`measure.py`) each run. `collect.py` reads them,
 `compare.py` compares them, `result.py` is what both write, and `report.py` and `charts.py` show it.
 

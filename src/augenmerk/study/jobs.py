@@ -2,7 +2,7 @@
 
     python -m augenmerk.study.jobs JOB [EVENTS]       (JOB is JSON: see `Job`)
 
-`LocalExecutor` starts workers on this machine; those in `ray.py` and `slurm.py` do so on clusters.
+`LocalExecutor` starts workers on this machine; those in `clusters.py` do so on clusters.
 
 A worker trains a run, scores it and probes it. It writes its events to stdout, one JSON object per line. It
 saves and stops when its stdin closes: when the study asks it to, and also when the study is killed. Where

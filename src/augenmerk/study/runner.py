@@ -38,8 +38,7 @@ from augenmerk.study.result import MARK, StudyResult, describe_other_data
 from augenmerk.training import start
 
 if TYPE_CHECKING:
-    from augenmerk.study.ray import RayCluster
-    from augenmerk.study.slurm import SlurmCluster
+    from augenmerk.study.clusters import RayCluster, SlurmCluster
 
 LOCK = ".lock"
 """The file that is locked while the study runs, and never removed."""
