@@ -31,11 +31,11 @@ test: lint browser
 quick: $(READY)
 	$(PYTEST) -m "(unit or cli) and not thorough"
 
-# A hostile campaign for as long as it is told, with a table at its end: make soak MINUTES=60 SEED=1
+# A hostile campaign for as long as it is told, with a table at its end: make soak MINUTES=60. It prints its seed, which is
+# a new one unless it is given: make soak SEED=1
 MINUTES ?= 60
-SEED ?= 1
 soak: $(READY)
-	$(BIN)/python -m tests.campaign --minutes $(MINUTES) --seed $(SEED)
+	$(BIN)/python -m tests.campaign --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 # The server under load for ten minutes, with its memory every ten seconds; needs wrk: make soak-serve SOAK=10
 SOAK ?= 10

@@ -103,7 +103,7 @@ def shared_runs(shared_folder: Path) -> "SharedRuns":
 
 @pytest.fixture(scope="session")
 def forker(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Forker]":
-    """Starts processes that have imported torch already."""
+    """Starts processes that have imported everything already."""
     from tests.support.processes import Forker
 
     forker = Forker(tmp_path_factory.mktemp("forker"))

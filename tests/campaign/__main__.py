@@ -2,109 +2,124 @@
 
 import argparse
 import os
-import shlex
+import random
 import shutil
 import signal
 import sys
 import tempfile
-import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from itertools import count
 from pathlib import Path
-from queue import Queue
-from random import Random
-from typing import Any
+from typing import NamedTuple
 
-from tests.campaign.kinds import KINDS, Case, Failure
-from tests.campaign.server import Command, Server
+import hypothesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from tests.campaign.case import Case, Failure
+from tests.campaign.kinds import KINDS
 from tests.campaign.world import make_world
+from tests.support.processes import Forker
 
-SHARES = {
-    "commands": 10,
-    "files": 8,
-    "runs": 8,
-    "kills": 0.5,
-    "writes": 2,
-    "full": 3,
-    "few_files": 2,
-    "both": 2,
-    "streams": 6,
-    "edited": 0.5,
-    "texts": 3,
-}
+SHARES = dict(zip(KINDS, (20, 16, 16, 1, 4, 6, 4, 4, 12, 1, 6), strict=True))
 """How often each kind is chosen. A kill takes the longest."""
+CASES = 20
+"""The size of a group of cases. A group is a function of the seed, its kind and its number."""
+SHRUNK = ("commands", "files", "runs", "streams", "texts")
+"""Kinds whose cases take so little time that hypothesis may look for the smallest one that fails."""
 
 
-Results = Queue[tuple[str, int, float, str | None, str, str] | None]
+class Found(NamedTuple):
+    """What became of a group of cases."""
+
+    group: str
+    cases: int
+    seconds: float
+    """Those of the slowest command."""
+    failures: dict[str, str]
+    """What went wrong, and the cases and commands that led to it."""
 
 
-def choose_kind(seed: int, number: int) -> str:
-    return Random(f"{seed}:{number}").choices(list(SHARES), list(SHARES.values()))[0]
+def run_cases(forker: Forker, world: Path, folder: Path, kind: str, cases: int, seed: object = None) -> Found:
+    """Runs some cases of a kind, always the same ones if there is no seed; raises what they raise."""
+    run: list[Case] = []
 
-
-def run_case(
-    server: Server, world: Path, folder: Path, seed: int, kind: str, number: int
-) -> tuple[float, Failure | None]:
-    """Runs one case; returns the seconds of its slowest command, and what went wrong if anything did."""
-    shutil.rmtree(folder, ignore_errors=True)
-    case = Case(server, world, folder, f"{seed}:{kind}:{number}")
-    try:
+    @settings(
+        max_examples=cases,
+        deadline=None,
+        database=None,
+        derandomize=seed is None,
+        phases=[Phase.generate, *([Phase.shrink] if seed is not None and kind in SHRUNK else [])],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(data=st.data())
+    def run_case(data: st.DataObject) -> None:
+        case = Case(forker, world, folder, data)
+        run.append(case)
         KINDS[kind](case)
-    except Failure as failure:
-        return case.seconds, failure
-    except Exception as error:  # a fault of the campaign itself must not end it
-        return case.seconds, Failure(f"the campaign itself: {error!r}", case.commands, traceback.format_exc())
-    return case.seconds, None
 
-
-def work(place: int, workers: int, base: Path, options: argparse.Namespace, results: Results) -> None:
-    """Runs every `workers`-th case until the time is over."""
+    if seed is not None:
+        run_case = hypothesis.seed(seed)(run_case)
+    failures: dict[str, str] = {}
     try:
-        _work(place, workers, base, options, results)
-    finally:
-        results.put(None)
+        run_case()
+    except Exception as error:  # a fault of the campaign itself must not end it
+        for each in error.exceptions if isinstance(error, ExceptionGroup) else [error]:
+            reason = each.reason if isinstance(each, Failure) else f"the campaign itself: {each!r}"
+            failures[f"{kind}: {reason}"] = "".join(traceback.format_exception(each, limit=-2))
+    return Found(kind, len(run), max(case.seconds for case in run), failures)
 
 
-def _work(place: int, workers: int, base: Path, options: argparse.Namespace, results: Results) -> None:
-    output = base / f"output-{place}"
-    output.mkdir(exist_ok=True)
-    server = Server(output)
-    number = place
-    while not options.stop.is_set() and time.monotonic() < options.deadline:
-        kind = options.kind or choose_kind(options.seed, number)
-        seconds, failure = run_case(
-            server, base / "world", base / f"case-{place}", options.seed, kind, number
-        )
-        if failure is None:
-            results.put((kind, number, seconds, None, "", ""))
-        else:
-            results.put((kind, number, seconds, failure.reason, describe(failure.commands), failure.detail))
-        number += workers
-    server.close()
+_own: tuple[Forker, Path, Path]
+"""In each process of the campaign: a program that forks, the world's files, and a folder for a case."""
 
 
-def describe(commands: Any) -> str:
-    """Returns the commands of a case as a person would type them, with what is unusual about each."""
-    return "\n".join(_line(command) for command in commands)
+def prepare_worker(base: Path) -> None:
+    global _own
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that prints the table
+    output = base / f"output-{os.getpid()}"
+    output.mkdir()
+    _own = Forker(output), base / "world", base / f"case-{os.getpid()}"
 
 
-def _line(command: Command) -> str:
-    plain = Command(())
-    unusual = [
-        f"{name}={value!r}"
-        for name, value in vars(command).items()
-        if name not in ("arguments", "environment") and value != getattr(plain, name)
-    ]
-    own = ("HOME", "XDG_CACHE_HOME", "AUGENMERK_DATA", "COLUMNS")
-    unusual += [f"{key}={value}" for key, value in command.environment.items() if key not in own]
-    arguments = [
-        argument if len(argument) < 200 else f"{argument[:50]}…({len(argument)} characters)"
-        for argument in command.arguments
-    ]
-    note = f"   # {', '.join(unusual)}" if unusual else ""
-    return ascii(f"    augenmerk {shlex.join(arguments)}{note}")[1:-1].replace("\\\\", "\\")
+def run_group(seed: int, group: str) -> Found:
+    found = run_cases(*_own, group.partition(":")[0], CASES, f"{seed}:{group}")
+    return found._replace(group=group)
+
+
+class Table:
+    """What was found, by kinds."""
+
+    def __init__(self) -> None:
+        self._cases: Counter[str] = Counter()
+        self._distinct: Counter[str] = Counter()
+        self._slowest: dict[str, float] = {}
+
+    def add(self, found: Found) -> None:
+        """Adds a group, and prints what went wrong in it and nowhere before."""
+        kind = found.group.partition(":")[0]
+        self._cases[kind] += found.cases
+        self._slowest[kind] = max(self._slowest.get(kind, 0.0), found.seconds)
+        for reason, detail in found.failures.items():
+            self._distinct[reason] += 1
+            if self._distinct[reason] == 1:
+                print(f"\n{found.group}  {reason}\n{detail}", flush=True)
+
+    def show(self) -> int:
+        """Prints the table; returns the exit code."""
+        failed = Counter(reason.partition(":")[0] for reason in self._distinct.elements())
+        print("| kind | cases | groups that failed | slowest command, s |\n|---|---:|---:|---:|")
+        for kind in filter(self._cases.get, KINDS):
+            about = (KINDS[kind].__doc__ or "").strip()
+            print(f"| {kind}: {about} | {self._cases[kind]:,} | {failed[kind]} | {self._slowest[kind]:.1f} |")
+        slowest = max(self._slowest.values(), default=0.0)
+        print(f"| all | {self._cases.total():,} | {failed.total()} | {slowest:.1f} |")
+        for reason, times in self._distinct.most_common():
+            print(f"{times:6}  {reason}")
+        return 1 if failed else 0
 
 
 def temporary_folder() -> Path:
@@ -113,76 +128,43 @@ def temporary_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="campaign-", dir=memory if os.access(memory, os.W_OK) else None))
 
 
-def gather(results: Results, workers: int) -> Iterator[tuple[str, int, float, str | None, str, str]]:
-    while workers:
-        result = results.get()
-        if result is None:
-            workers -= 1
-        else:
-            yield result
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.campaign", description=__doc__)
     parser.add_argument("--minutes", type=float, default=60.0)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="printed at the start")
     parser.add_argument("--workers", type=int, default=2 * (os.cpu_count() or 1), help="cases at a time")
-    parser.add_argument("--kind", choices=list(KINDS), help="only this kind")
-    parser.add_argument("--folder", type=Path, help="keep the files here, and use them the next time")
-    parser.add_argument("--case", help="run one case again, KIND:NUMBER, and keep its folder")
+    parser.add_argument("--group", help="run one group of cases again, KIND:NUMBER, and keep its folder")
     options = parser.parse_args()
 
-    base = temporary_folder() if options.folder is None else options.folder.resolve()
-    (base / "output").mkdir(parents=True, exist_ok=True)
-    server = Server(base / "output")
-    make_world(base / "world", server)
-    if options.case:
-        kind, _, number = options.case.partition(":")
-        seconds, failure = run_case(server, base / "world", base / "case", options.seed, kind, int(number))
-        server.close()
-        if failure is None:
-            print(f"{options.case}: no failure, {seconds:.1f} s, in {base / 'case'}")
-            return 0
-        print(f"{options.case}: {failure.reason}\n{describe(failure.commands)}\n{failure.detail}")
-        print(f"in {base / 'case'}")
-        return 1
-    server.close()
+    base = temporary_folder()
+    print(f"seed {options.seed}, in {base}", flush=True)
+    (base / "output").mkdir()
+    forker = Forker(base / "output")
+    make_world(base / "world", forker)
+    forker.close()
+    table = Table()
+    if options.group:
+        prepare_worker(base)
+        table.add(run_group(options.seed, options.group))
+        _own[0].close()
+        return table.show()
 
-    options.stop = threading.Event()
-    options.deadline = time.monotonic() + options.minutes * 60
-    signal.signal(signal.SIGINT, lambda *_: options.stop.set())  # Ctrl-C: the table of what was run so far
-    results: Results = Queue()
-    for place in range(options.workers):  # threads: the work is done by the servers' processes
-        threading.Thread(target=work, args=(place, options.workers, base, options, results)).start()
-    cases: Counter[str] = Counter()
-    failed: Counter[str] = Counter()
-    slowest: dict[str, float] = {}
-    distinct: Counter[str] = Counter()
-    started = time.monotonic()
-    for kind, number, seconds, reason, commands, detail in gather(results, options.workers):
-        cases[kind] += 1
-        slowest[kind] = max(slowest.get(kind, 0.0), seconds)
-        if reason is not None:
-            failed[kind] += 1
-            distinct[f"{kind}: {reason}"] += 1
-            if distinct[f"{kind}: {reason}"] == 1:
-                print(f"\n{kind}:{number}  {reason}\n{commands}\n{detail}", flush=True)
-        if cases.total() % 1000 == 0:
-            minutes = (time.monotonic() - started) / 60
-            print(f"-- {cases.total():,} cases in {minutes:.0f} min, {failed.total()} failed", flush=True)
-    if options.folder is None:
-        shutil.rmtree(base, ignore_errors=True)
-
-    minutes = (time.monotonic() - started) / 60
-    print(f"\nseed {options.seed}, {minutes:.1f} minutes, {options.workers} cases at a time\n")
-    print("| kind | cases | failed | slowest command, s |\n|---|---:|---:|---:|")
-    for kind in filter(cases.get, KINDS):
-        about = (KINDS[kind].__doc__ or "").strip()
-        print(f"| {kind}: {about} | {cases[kind]:,} | {failed[kind]} | {slowest[kind]:.1f} |")
-    print(f"| all | {cases.total():,} | {failed.total()} | {max(slowest.values(), default=0.0):.1f} |")
-    for reason, count in distinct.most_common():
-        print(f"{count:6}  {reason}")
-    return 1 if failed else 0
+    deadline = time.monotonic() + options.minutes * 60
+    rng = random.Random(options.seed)
+    groups = (f"{rng.choices(list(SHARES), list(SHARES.values()))[0]}:{number}" for number in count())
+    with ProcessPoolExecutor(options.workers, initializer=prepare_worker, initargs=(base,)) as pool:
+        running: set[Future[Found]] = set()
+        try:
+            while running or time.monotonic() < deadline:
+                while len(running) < options.workers and time.monotonic() < deadline:
+                    running.add(pool.submit(run_group, options.seed, next(groups)))
+                ended, running = wait(running, return_when=FIRST_COMPLETED)
+                for each in ended:
+                    table.add(each.result())
+        except KeyboardInterrupt:  # the table of what was run so far
+            print("The groups that are running come to their end.", flush=True)
+    shutil.rmtree(base, ignore_errors=True)
+    return table.show()
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 
 from augenmerk.data import open_bitext
-from tests.campaign.server import Command, Server
+from tests.support.processes import Command, Forker
 
 SETTINGS = """
 [data]
@@ -56,7 +56,7 @@ class Mine(Attention):
 """
 
 
-def make_world(folder: Path, server: Server) -> None:
+def make_world(folder: Path, forker: Forker) -> None:
     """Writes the files of all cases into `folder`, unless they are there."""
     if (folder / "study" / "study.json").exists():
         return
@@ -90,23 +90,23 @@ def make_world(folder: Path, server: Server) -> None:
         ["study", "study.toml", "--out", "study", "--jobs", "2"],
     ):
         # A study starts processes of its own, which takes long on a busy machine.
-        [outcome] = server.run(folder, Command(arguments, hang=600.0))
+        [outcome] = forker.run(folder, Command(arguments, hang=600.0))
         assert outcome.code == 0, outcome.err
-    _leave_half_done(folder, server)
+    _leave_half_done(folder, forker)
     for path in (folder / "study").iterdir():  # only the result: cases need no runs of a study
         if path.name != "study.json":
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def _leave_half_done(folder: Path, server: Server) -> None:
+def _leave_half_done(folder: Path, forker: Forker) -> None:
     """Makes a run that was killed between its first epoch and its last."""
     arguments = ["train", "tiny.toml", "--out", "half", "--seed", "1", "--epochs", "3"]
     half = folder / "half"
-    [whole] = server.run(folder, Command(arguments, count=True, hang=600.0))
+    [whole] = forker.run(folder, Command(arguments, count=True, hang=600.0))
     for percent in range(50, 100, 5):
         shutil.rmtree(half)
         at_call = whole.calls * percent // 100
-        [outcome] = server.run(folder, Command(arguments, at_call=at_call, signal=9, hang=600.0))
+        [outcome] = forker.run(folder, Command(arguments, at_call=at_call, signal=9, hang=600.0))
         assert outcome.code == -9, outcome.err
         if (half / "metrics.jsonl").exists() and (half / "state.safetensors").exists():
             break

@@ -1,74 +1,51 @@
-"""Up to a hundred cases of each kind of the campaign; `make soak` runs it for as long as it is told."""
+"""A few cases of each kind of the campaign; `make soak` runs it for as long as it is told."""
 
 import os
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.campaign.__main__ import run_cases
+from tests.campaign.case import Case, Failure
+from tests.campaign.world import make_world
+from tests.support.processes import Command, Forker, Outcome
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "pidfd_open"), reason="this system does not fork, or not as Linux does"
 )
 
-# A case of the last ones trains a model, or two.
 CASES = {
-    "commands": 100,
-    "files": 100,
-    "runs": 100,
-    "streams": 100,
-    "full": 32,
-    "few_files": 32,
-    "both": 20,
-    "writes": 32,
-    "kills": 12,
-    "edited": 8,
-    "texts": 40,
+    **{"commands": 10, "files": 10, "runs": 8, "streams": 8, "texts": 4, "full": 6, "few_files": 4},
+    **{"both": 4, "writes": 4, "kills": 3, "edited": 2},
 }
-PARTS = 4
-"""Each kind is split, so that the processes of pytest share it."""
 
 
 @pytest.fixture(scope="module")
-def campaign(
-    shared_folder: Path, tmp_path_factory: pytest.TempPathFactory
-) -> "Iterator[tuple[object, Path, Path]]":
-    from tests.campaign.server import Server
-    from tests.campaign.world import make_world
-
-    output = tmp_path_factory.mktemp("campaign")
-    server = Server(output)
-    try:
-        with FileLock(shared_folder / "campaign.lock"):
-            make_world(shared_folder / "campaign", server)
-        yield server, shared_folder / "campaign", output / "case"
-    finally:
-        server.close()
+def world(shared_folder: Path, forker: Forker) -> Path:
+    """The files that commands are run on, made once for all processes of pytest."""
+    with FileLock(shared_folder / "campaign.lock"):
+        make_world(shared_folder / "campaign", forker)
+    return shared_folder / "campaign"
 
 
-@pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("kind", CASES)
-def test_no_case_of_the_campaign_fails(campaign, kind: str, part: int) -> None:  # type: ignore[no-untyped-def]
-    from tests.campaign.__main__ import describe, run_case
-
-    server, world, folder = campaign
-    for number in range(part, CASES[kind], PARTS):
-        _, failure = run_case(server, world, folder, 0, kind, number)
-        if failure is not None:
-            said = f"{failure.reason}\n{describe(failure.commands)}\n{failure.detail}"
-            pytest.fail(f"python -m tests.campaign --seed 0 --case {kind}:{number}\n{said}", pytrace=False)
+def test_no_case_of_the_campaign_fails(kind: str, forker: Forker, world: Path, tmp_path: Path) -> None:
+    found = run_cases(forker, world, tmp_path / "case", kind, CASES[kind])
+    assert not found.failures, "\n".join(found.failures.values())
+    assert found.cases == CASES[kind]
 
 
-def test_a_fault_is_found(campaign, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+@settings(max_examples=1, database=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_a_fault_is_found(forker: Forker, world: Path, tmp_path: Path, data: st.DataObject) -> None:
     """The judge is not blind."""
-    from tests.campaign.kinds import Case, Failure
-    from tests.campaign.server import Command, Outcome
-
-    server, world, _ = campaign
-    case = Case(server, world, tmp_path / "case", "1")
+    case = Case(forker, world, tmp_path / "case", data)
     command = Command(("translate", "--json", "x"))
-    good = Outcome(0, 0.1, hung=False, signalled=False, out="{}", err="")
+    good = Outcome(0, out="{}")
     case.judge(command, good)
     for fault, reason in (
         ({"hung": True}, "hangs"),

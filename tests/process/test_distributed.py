@@ -74,15 +74,9 @@ class Command:
         return Ended(codes, self.printed())
 
 
-@pytest.fixture(scope="module")
-def prepared_forker(forker: Forker) -> Forker:
-    forker.import_modules("torch._dynamo", "augenmerk.cli.train")  # the first by Adam, for a second
-    return forker
-
-
 @pytest.fixture
-def together(prepared_forker: Forker, tmp_path: Path) -> Together:
-    return Together(prepared_forker, tmp_path)
+def together(forker: Forker, tmp_path: Path) -> Together:
+    return Together(forker, tmp_path)
 
 
 def resume(run: RunDirectory) -> list[str]:

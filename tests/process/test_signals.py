@@ -1,6 +1,5 @@
 """Ctrl-C and SIGTERM end every command with one line and the signal's exit code; what was done is kept."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -12,7 +11,7 @@ import pytest
 from augenmerk.base.process import Terminated, interrupt_on_sigterm
 from augenmerk.cli.options import RESUMABLE
 from tests.support.command import run_command
-from tests.support.processes import PATIENCE, ROOT
+from tests.support.processes import PATIENCE, Command, Forker
 from tests.support.runs import SharedRuns, tiny
 
 COMMANDS = {
@@ -44,19 +43,12 @@ model.hidden = 8
 """
 
 
-def interrupt(signum: signal.Signals, function: str, *arguments: str, cwd: Path) -> tuple[int, list[str]]:
+def interrupt(
+    forker: Forker, signum: signal.Signals, function: str, *arguments: str, cwd: Path
+) -> tuple[int, list[str]]:
     """Returns the exit code and the lines on stderr of a command that the signal meets in the function."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "src")))}
-    process = subprocess.run(
-        [sys.executable, "-m", "tests.support.interrupted", signum.name, function, *arguments],
-        cwd=cwd,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-    return process.returncode, process.stderr.splitlines()
+    [ended] = forker.run(cwd, Command(arguments, signal=signum, at_function=function, hang=PATIENCE))
+    return ended.code, ended.err.splitlines()
 
 
 def processes_that_name(text: str) -> list[str]:
@@ -77,34 +69,29 @@ def files_in(folder: Path) -> list[Path]:
 
 @pytest.mark.parametrize("number", range(len(COMMANDS)), ids=[key.replace(" ", "-") for key in COMMANDS])
 def test_a_signal_ends_every_command_with_one_line(
-    number: int, shared_runs: SharedRuns, tmp_path: Path
+    number: int, forker: Forker, shared_runs: SharedRuns, tmp_path: Path
 ) -> None:
     command, function = list(COMMANDS.items())[number]
     shared_runs.copy(tiny(), tmp_path / "run")
     (tmp_path / "de.txt").write_text("Der Hund schläft.\n", encoding="utf-8")
     before = files_in(tmp_path)
     signum, code = [(signal.SIGINT, 130), (signal.SIGTERM, 143)][number % 2]
-    ended, lines = interrupt(signum, function, *command.split(), cwd=tmp_path)
+    ended, lines = interrupt(forker, signum, function, *command.split(), cwd=tmp_path)
     assert (ended, lines[-1].startswith("augenmerk: Interrupted.")) == (code, True), lines
     assert len(lines) == (3 if command == "demo" else 1)  # demo begins with two lines of its own
     assert files_in(tmp_path) == before, "half a file stays behind"
 
 
-def test_training_that_is_interrupted_before_its_first_step_says_how_to_go_on(tmp_path: Path) -> None:
-    arguments = (
-        "train",
-        "quick",
-        "--data",
-        "bilderbuch",
-        "--out",
-        "new",
-        "--set",
-        "data.bilderbuch.pairs=50",
+def test_training_that_is_interrupted_before_its_first_step_says_how_to_go_on(
+    forker: Forker, tmp_path: Path
+) -> None:
+    arguments = "train quick --data bilderbuch --out new --set data.bilderbuch.pairs=50".split()
+    code, lines = interrupt(
+        forker, signal.SIGTERM, "augenmerk.training.start:start", *arguments, cwd=tmp_path
     )
-    code, lines = interrupt(signal.SIGTERM, "augenmerk.training.start:start", *arguments, cwd=tmp_path)
     assert (code, lines) == (143, ["augenmerk: Interrupted. Training had not started; nothing is lost."])
     function = "augenmerk.base.process:limit_malloc_caching"
-    code, lines = interrupt(signal.SIGTERM, function, *arguments, cwd=tmp_path)
+    code, lines = interrupt(forker, signal.SIGTERM, function, *arguments, cwd=tmp_path)
     assert code == 143
     assert lines[-1] == "augenmerk: Interrupted. Continue with:  augenmerk train --resume --out new"
 
@@ -138,12 +125,14 @@ def test_what_is_translated_is_kept_beside_the_file(
 
 @pytest.mark.parametrize(("signum", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_study_that_is_stopped_leaves_no_worker_behind(
-    signum: signal.Signals, code: int, tmp_path: Path
+    signum: signal.Signals, code: int, forker: Forker, tmp_path: Path
 ) -> None:
     (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
     out = tmp_path / "out"
     arguments = ("study", "study.toml", "--out", str(out), "--jobs", "1")
-    ended, lines = interrupt(signum, "augenmerk.study.runner:receive_events", *arguments, cwd=tmp_path)
+    ended, lines = interrupt(
+        forker, signum, "augenmerk.study.runner:receive_events", *arguments, cwd=tmp_path
+    )
     assert ended == code, lines
     assert lines[-1].startswith("Saved. Continue with:  augenmerk study study.toml")
     assert (out / "study.json").is_file()
@@ -151,10 +140,10 @@ def test_a_study_that_is_stopped_leaves_no_worker_behind(
 
 
 @pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed")
-def test_sigterm_while_a_ray_cluster_starts(tmp_path: Path) -> None:
+def test_sigterm_while_a_ray_cluster_starts(forker: Forker, tmp_path: Path) -> None:
     """Ray has then replaced the handler of the signal by its own, which exits without a word."""
     arguments = "data prepare bilderbuch --pairs 300 --out new --on ray --ray-address local".split()
-    code, lines = interrupt(signal.SIGTERM, "ray._private.node:__init__", *arguments, cwd=tmp_path)
+    code, lines = interrupt(forker, signal.SIGTERM, "ray._private.node:__init__", *arguments, cwd=tmp_path)
     assert (code, lines) == (143, [f"augenmerk: Interrupted. {RESUMABLE}"])
 
 

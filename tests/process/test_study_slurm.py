@@ -25,11 +25,11 @@ from tests.support.cluster_study import (
     read_result,
     runs,
     study_command,
-    wait_for,
     write_study,
 )
 from tests.support.command import run_command
 from tests.support.fake_slurm import FakeSlurm
+from tests.support.processes import wait_for
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,7 @@
 import json
 import shutil
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +36,6 @@ train.bleu = false
 train.save_seconds = 0.5
 train.precision = "fp32"
 """
-PATIENCE = 240
 
 
 def write_study(folder: Path) -> Path:
@@ -104,10 +102,3 @@ def epochs(run: Path) -> int:
     """Returns how many epochs of a run are done."""
     metrics = run / "metrics.jsonl"
     return len(metrics.read_text(encoding="utf-8").splitlines()) if metrics.exists() else 0
-
-
-def wait_for(what: str, condition: Callable[[], object]) -> None:
-    until = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < until, f"waited in vain for {what}"
-        time.sleep(0.02)
