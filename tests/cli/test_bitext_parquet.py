@@ -1,7 +1,5 @@
 """Sentence pairs in Parquet files, as pyarrow, Spark and Hugging Face write them."""
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -150,21 +148,6 @@ class TestRefusals:
             path.write_bytes(damaged)
             complaint = fails_with_a_sentence("data", "show", path, "--split", "train")
             assert "pairs.parquet: cannot be read as Parquet (" in complaint
-
-    def test_without_pyarrow(self, tmp_path: Path) -> None:
-        path = write(tmp_path / "pairs.parquet", TABLES["languages"])
-        code = (
-            "import sys\n"
-            "sys.modules['pyarrow'] = None\n"
-            "sys.argv = ['augenmerk', 'data', 'show', sys.argv[1]]\n"
-            "from augenmerk.__main__ import main\n"
-            "main()\n"
-        )
-        done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True)
-        assert done.returncode == 2
-        assert done.stderr.startswith("augenmerk: ")
-        assert done.stderr.endswith("which is not installed: pip install 'augenmerk[parquet]'.\n")
-        assert done.stderr.count("\n") == 1
 
 
 def test_a_corpus_of_several_files(tmp_path: Path) -> None:

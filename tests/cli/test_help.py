@@ -15,10 +15,10 @@ from augenmerk.base.config import RunConfig
 from augenmerk.cli import EXAMPLE_WIDTH, app, lay_out_examples
 from augenmerk.data import Bitext, multi30k
 from augenmerk.study import demo, plan
+from tests.cli.test_demo import small
 from tests.process.test_report import make_result
 from tests.support.command import run_command
 from tests.support.runs import SharedRuns, tiny
-from tests.unit.test_demo import small
 
 SMALL = (
     *("data.bilderbuch.pairs=200", "train.epochs=1", "train.batch_size=16", "train.precision=fp32"),

@@ -14,9 +14,7 @@ import pytest
 from augenmerk import AugenmerkError, load, load_mechanism
 from augenmerk.model.attention import CUSTOM_MECHANISMS
 from augenmerk.model.custom import MECHANISM_FILES
-from augenmerk.run.directory import RunDirectory
 from augenmerk.study.plan import read_study
-from augenmerk.study.runner import run_study
 from augenmerk.training.start import start
 from tests.cli.test_documents import blocks
 from tests.support.command import fails_with_a_sentence, run_command
@@ -297,28 +295,6 @@ def test_a_study_asks_for_it_before_anything_is_trained(tmp_path: Path) -> None:
     assert (answer.code, answer.out) == (2, "")
     assert "give --attention PATH/mine.py:Sparsemax" in answer.err.splitlines()[-1]
     assert not (tmp_path / "out").exists()
-
-
-def test_the_workers_of_a_study_use_the_code_that_was_loaded(file: Path, tmp_path: Path) -> None:
-    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
-    study, out = read_study(tmp_path / "study.toml"), tmp_path / "out"
-    mine = edited(file, tmp_path / "mine.py", "def keys", "def  keys")
-    loaded = mine.read_bytes()
-    load_mechanism(f"{mine}:Sparsemax")
-    mine.write_text("raise SystemExit('edited')", encoding="utf-8")
-    result = run_study(study, out, jobs=1, device="cpu", on_progress=lambda _statuses: None)
-    assert result.complete, result.variants
-    [run] = [RunDirectory.open(out / planned.path) for planned in study.runs]
-    assert run.read_code() == loaded
-
-    # Another seed with an edited file would be pooled with the first.
-    forget_loaded_mechanisms()
-    (tmp_path / "study.toml").write_text(STUDY.replace("[1]", "[1, 2]"), encoding="utf-8")
-    named = ("--attention", f"{edited(file, tmp_path / 'mine.py')}:Sparsemax")
-    answer = run_command("study", tmp_path / "study.toml", *named, "--out", out)
-    assert answer.code == 2
-    assert f"{mine} is not the code with which {run.path} was trained" in answer.err
-    assert not (out / study.runs[0].path.parent / "seed-2").exists()
 
 
 def test_the_mechanisms_on_the_page_are_right_and_can_be_trained_and_studied(

@@ -142,32 +142,6 @@ def test_data_that_has_changed_between_two_starts_is_refused(split: str, tmp_pat
     assert not (out / "runs" / "mean" / "seed-2").exists()
 
 
-@pytest.mark.parametrize("split", ["train", "val", "test"])
-@pytest.mark.parametrize("lost", ["probes.json", "scores.json"])
-def test_a_run_that_was_killed_before_it_was_probed_is_not_measured_on_other_data(
-    split: str, lost: str, tmp_path: Path
-) -> None:
-    data, out = write_pairs(tmp_path / "pairs"), tmp_path / "out"
-    study = declare(tmp_path, data, 'attention = ["mean"]')
-    run_here(study, out)
-    run = out / study.runs[0].path
-    for name in {lost, "probes.json"}:
-        (run / name).unlink()
-    file = data / f"{split}.tsv"
-    text = file.read_text(encoding="utf-8")
-    file.write_text(text.replace("\t", " Ja.\t", 1), encoding="utf-8")
-    if (split, lost) == ("test", "scores.json"):
-        start(study, out)  # nothing has been measured on these sentences
-    else:
-        with pytest.raises(AugenmerkError, match=f"'{split}' has other sentences, then and now"):
-            start(study, out)
-        file.write_text(text, encoding="utf-8")
-        start(study, out)
-    found = {each["split"]: each["sha256"] for each in json.loads((run / "probes.json").read_text())["data"]}
-    bitext = open_bitext(str(data))
-    assert found == {each: sum_pairs(bitext[each]).sha256 for each in ("train", "val", "test")}
-
-
 def test_other_data_is_named_before_a_setting_that_follows_from_it(tmp_path: Path) -> None:
     """A preset's warm-up depends on the number of pairs."""
     data, out = write_pairs(tmp_path / "pairs"), tmp_path / "out"

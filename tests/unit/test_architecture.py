@@ -1,8 +1,6 @@
 """Imports point one way: what docs/architecture.md draws is what the code does."""
 
 import ast
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
@@ -93,20 +91,3 @@ def test_what_is_made_of_translations_imports_no_torch() -> None:
                     assert "torch" not in [alias.name.split(".")[0] for alias in node.names], path
                 elif isinstance(node, ast.ImportFrom):
                     assert (node.module or "").split(".")[0] != "torch", path
-
-
-def test_a_translation_knows_nothing_of_plotting() -> None:
-    code = "import sys, augenmerk.translation; print(*sys.modules)"
-    modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert "augenmerk.translation.translation" in modules.split()
-    assert not {"matplotlib", "augenmerk.drawing"} & set(modules.split())
-
-
-def test_modules_that_windows_lacks_are_not_needed() -> None:
-    code = (
-        "import sacrebleu, sys, torch\n"
-        "sys.modules['fcntl'] = sys.modules['resource'] = None\n"
-        "import augenmerk.base.files, augenmerk.study.runner, augenmerk.bench.machine\n"
-        "assert not augenmerk.base.files.HAS_FLOCK and not augenmerk.bench.machine.HAS_RESOURCE\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,8 +1,5 @@
 """Batches against plain Python lists: what goes in comes out, once, framed and masked."""
 
-import os
-import subprocess
-import sys
 from itertools import chain, pairwise
 from typing import Any
 from unittest.mock import patch
@@ -198,23 +195,6 @@ def test_padding_is_a_small_share() -> None:
     assert padding_share(data, random) > 0.3
     assert padding_share(data, data.plan(64)) < 0.08
     assert padding_share(data, data.plan(64, shuffle=False)) < 0.04
-
-
-PRINT_A_PLAN = """
-from augenmerk.text.batching import ParallelTokens
-data = ParallelTokens.of(([7] * (i % 5), [7] * (i % 3)) for i in range(18))
-print([batch.indices.tolist() for batch in data.plan(4, seed=7, epoch=2)])
-"""
-
-
-def test_a_plan_is_the_same_in_every_process_and_on_every_machine() -> None:
-    environment = {**os.environ, "PYTHONHASHSEED": "1"}
-    printed = subprocess.run(
-        [sys.executable, "-c", PRINT_A_PLAN], env=environment, capture_output=True, text=True, check=True
-    )
-    assert (
-        printed.stdout.strip() == "[[17, 14, 9, 4], [5, 11, 6, 15], [13, 7, 3, 12], [2, 8], [10, 16, 1, 0]]"
-    )
 
 
 # --- mistakes

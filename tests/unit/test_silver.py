@@ -1,7 +1,6 @@
 """Links by an offline aligner, on a book whose true links are known."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -58,11 +57,3 @@ def test_without_the_library_there_is_one_sentence(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "thot", None)
     with pytest.raises(AugenmerkError, match=r"pip install 'augenmerk\[align\]'"):
         silver_links([], [SentencePair("a", "x")])
-
-
-def test_nothing_loads_the_aligner_until_it_is_needed() -> None:
-    code = (
-        "import sys, augenmerk.evaluation.agreement, augenmerk.evaluation.evaluator;"
-        "sys.exit('thot' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

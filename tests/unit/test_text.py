@@ -1,11 +1,6 @@
 """Sentences to ids and back, with their words."""
 
 import gzip
-import json
-import os
-import random
-import subprocess
-import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -191,48 +186,7 @@ def test_words_of_broken_bytes_and_of_nothing() -> None:
     assert BPE.words_of_ids([BOS, EOS]) == ((), (None, None))
 
 
-# Files and processes
-
-
-def run_python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    inherited = {name: value for name, value in os.environ.items() if name != "TOKENIZERS_PARALLELISM"}
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        env=inherited | environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-
-
-@pytest.mark.parametrize("unit", ["bpe", "word"])
-def test_training_gives_the_same_bytes_in_every_process(tmp_path: Path, unit: str) -> None:
-    lines = [" ".join(random.Random(i).choices(" ".join(SENTENCES).split(), k=9)) for i in range(300)]
-    (tmp_path / "lines.json").write_text(json.dumps(lines), encoding="utf-8")
-    for seed in ("0", "1", "2"):
-        run_python(
-            "import json; from pathlib import Path\n"
-            "from augenmerk.text.tokenizer import Tokenizer; from augenmerk.base.config import TextConfig\n"
-            f"folder = Path({str(tmp_path)!r})\n"
-            "lines = json.loads((folder / 'lines.json').read_text('utf-8'))\n"
-            f"Tokenizer.train(lines, TextConfig(unit={unit!r}, vocabulary_size=600)).save(folder / '{seed}')",
-            PYTHONHASHSEED=seed,
-        )
-    assert (tmp_path / "0").read_bytes() == (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
-
-
-def test_a_forked_process_goes_on_encoding_in_silence_and_torch_is_not_imported() -> None:
-    done = run_python(
-        "import os, sys\n"
-        "from augenmerk.base.config import TextConfig\n"
-        "from augenmerk.text.tokenizer import Tokenizer\n"
-        "texts = [f'ein Hund {number}' for number in range(3000)]\n"
-        "tokenizer = Tokenizer.train(texts, TextConfig()); tokenizer.encode_ids(texts)\n"
-        "child = os.fork()\n"
-        "tokenizer.encode_ids(texts)\n"
-        "if child: assert os.waitpid(child, 0)[1] == 0 and 'torch' not in sys.modules"
-    )
-    assert done.stderr == ""
+# Files
 
 
 @pytest.mark.parametrize("tokenizer", [BPE, LOWERCASE_BPE, WORD, LOWERCASE_WORD])

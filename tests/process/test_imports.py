@@ -1,0 +1,59 @@
+"""What is imported only when it is needed, and what can be missing."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("imported", "absent"),
+    [
+        ("augenmerk.translation.translation", ("matplotlib", "augenmerk.drawing")),
+        ("augenmerk.evaluation.agreement", ("thot",)),
+        ("augenmerk.evaluation.evaluator", ("thot",)),
+    ],
+)
+def test_what_is_not_needed_is_not_imported(imported: str, absent: tuple[str, ...]) -> None:
+    code = f"import sys, {imported}; sys.exit(any(name in sys.modules for name in {absent!r}))"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_translating_on_a_cpu_imports_no_torch() -> None:
+    code = (
+        "import sys, augenmerk\n"
+        "translator = augenmerk.load()\n"
+        "translator.translate(['Ein Hund schläft.', 'Zwei Kinder.'], beam=3, heads=True)\n"
+        "translator.score('Ein Hund schläft.', 'A dog is sleeping.')\n"
+        "translator.trace('Ein Hund.', beam=2)\n"
+        "assert not {'torch', 'matplotlib', 'scipy'} & sys.modules.keys()\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_modules_that_windows_lacks_are_not_needed() -> None:
+    code = (
+        "import sacrebleu, sys, torch\n"
+        "sys.modules['fcntl'] = sys.modules['resource'] = None\n"
+        "import augenmerk.base.files, augenmerk.study.runner, augenmerk.bench.machine\n"
+        "assert not augenmerk.base.files.HAS_FLOCK and not augenmerk.bench.machine.HAS_RESOURCE\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_parquet_without_pyarrow_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "pairs.parquet").touch()
+    code = (
+        "import sys\n"
+        "sys.modules['pyarrow'] = None\n"
+        "sys.argv = ['augenmerk', 'data', 'show', sys.argv[1]]\n"
+        "from augenmerk.__main__ import main\n"
+        "main()\n"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "pairs.parquet")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.startswith("augenmerk: ")
+    assert done.stderr.endswith("which is not installed: pip install 'augenmerk[parquet]'.\n")
+    assert done.stderr.count("\n") == 1
