@@ -41,6 +41,8 @@ from augenmerk.translation.translation import check_number
 
 Kind = Literal["monotone", "inversion", "spread", "stuck", "shifted"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+KIND_COLOURS: Mapping[Kind, int] = {"monotone": 6, "inversion": 0, "spread": 1, "stuck": 3, "shifted": 2}
+"""The place of each kind among the colours of series, wherever kinds are drawn."""
 
 MIN_RUN = 5
 MIN_ENTROPY = 0.4

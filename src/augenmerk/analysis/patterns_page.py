@@ -7,7 +7,7 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from augenmerk.analysis.patterns import KINDS, PatternMatch, collect_measures
+from augenmerk.analysis.patterns import KIND_COLOURS, KINDS, PatternMatch, collect_measures
 from augenmerk.drawing import AttentionMap, Card, Chart
 from augenmerk.drawing.figures import Theme, use_theme
 from augenmerk.drawing.html import render_template
@@ -76,7 +76,9 @@ def draw_kinds(kinds: Mapping[str, int], theme: Theme) -> Figure:
         figure = Figure(figsize=(3.8, 4.2), layout="constrained")
         axes = figure.subplots()
         counts = [kinds[kind] for kind in KINDS]
-        bars = axes.barh(KINDS, counts, color=theme.series[: len(KINDS)], height=0.7)
+        bars = axes.barh(
+            KINDS, counts, color=[theme.series[KIND_COLOURS[kind]] for kind in KINDS], height=0.7
+        )
         axes.bar_label(bars, [f"{count:,}" for count in counts], padding=5)
         axes.invert_yaxis()
         axes.set_xlim(0, max(1, *counts) * 1.2)

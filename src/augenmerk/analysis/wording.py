@@ -28,41 +28,75 @@ MIN_SHOWN_WEIGHT = 0.05
 # Patterns
 
 
-def describe_pattern(pattern: "Pattern") -> str:
-    """Returns a sentence about a pattern, with the words that show it."""
-    attention, measures = pattern.attention, pattern.measures
-    language = name_language(pattern.language) or "source"
+PATTERN_TEXTS = {
+    "en": {
+        "word": "'{words}'",
+        "stuck": "{source} is attended to by {count} words in a row, {target}.",
+        "spread": "The attention is spread: of {count} source words and their end, the one a word looks at "
+        "most has {share:.0%} of the weight on average.",
+        "inversion": "{source}{where} is attended to by {target}, {count} places {direction}",
+        "closes_clause": " at the end of the {language} clause",
+        "earlier": "earlier",
+        "later": "later",
+        "lags": "The attention lags by a word: most words look at what belongs to the word before them.",
+        "leads": "The attention is ahead by a word: most words look at what belongs to the word after them.",
+        "monotone": "The attention goes through the {language} sentence from left to right{never}.",
+        "never": ", and never turns back",
+    },
+    "de": {
+        "word": "„{words}“",
+        "stuck": "{source} wird von {count} Wörtern hintereinander beachtet, {target}.",
+        "spread": "Die Aufmerksamkeit verteilt sich: Von {count} Quellwörtern und ihrem Ende hat das am "
+        "meisten beachtete im Mittel {percent} % des Gewichts.",
+        "inversion": "{source}{where} wird von {target} beachtet, {count} Stellen {direction}",
+        "closes_clause": " am Ende des Teilsatzes",
+        "earlier": "früher",
+        "later": "später",
+        "lags": "Die Aufmerksamkeit hinkt um ein Wort nach: Die meisten Wörter beachten, was zum Wort vor "
+        "ihnen gehört.",
+        "leads": "Die Aufmerksamkeit ist um ein Wort voraus: Die meisten Wörter beachten, was zum Wort "
+        "nach ihnen gehört.",
+        "monotone": "Die Aufmerksamkeit geht von links nach rechts durch den Satz{never}.",
+        "never": " und kehrt nie um",
+    },
+}
+"""What is said about a pattern, in the languages of the workbench."""
+
+
+def describe_pattern(pattern: "Pattern", language: str = "en") -> str:
+    """Returns a sentence about a pattern, in English or in German, with the words that show it."""
+    attention, measures, texts = pattern.attention, pattern.measures, PATTERN_TEXTS[language]
+    of_source = name_language(pattern.language) or "source"
+
+    def quote(words: Sequence[str], positions: Sequence[int]) -> str:
+        return texts["word"].format(words=" ".join(words[position] for position in positions))
+
     match pattern.kind:
         case "stuck":
-            word = attention.source[int(attention.words[pattern.run[0]].argmax())]
-            words = _quote(attention.target, pattern.run)
-            return f"'{word}' is attended to by {len(pattern.run)} words in a row, {words}."
+            source = quote(attention.source, [int(attention.words[pattern.run[0]].argmax())])
+            target = quote(attention.target, pattern.run)
+            return texts["stuck"].format(source=source, count=len(pattern.run), target=target)
         case "spread":
-            return (
-                f"The attention is spread: of {len(attention.source)} source words and their end, the one a "
-                f"word looks at most has {measures.sharpness:.0%} of the weight on average."
+            share = measures.sharpness
+            return texts["spread"].format(
+                count=len(attention.source), share=share, percent=f"{100 * share:.0f}"
             )
         case "inversion":
-            moves = []
-            for moved in pattern.far[:2]:
-                where = f" at the end of the {language} clause" if moved.closes_clause else ""
-                moves.append(
-                    f"{_quote(attention.source, moved.source)}{where} is attended to by "
-                    f"{_quote(attention.target, moved.target)}, {moved.places} places "
-                    f"{'earlier' if moved.earlier else 'later'}"
+            moves = [
+                texts["inversion"].format(
+                    source=quote(attention.source, moved.source),
+                    where=texts["closes_clause"].format(language=of_source) if moved.closes_clause else "",
+                    target=quote(attention.target, moved.target),
+                    count=moved.places,
+                    direction=texts["earlier" if moved.earlier else "later"],
                 )
+                for moved in pattern.far[:2]
+            ]
             return f"{'; '.join(moves)}."
         case "shifted":
-            where, whose = ("lags", "before") if measures.best_offset < 0 else ("is ahead", "after")
-            return (
-                f"The attention {where} by a word: most words look at what belongs to the word {whose} them."
-            )
-    back = ", and never turns back" if measures.monotonicity == 1 else ""
-    return f"The attention goes through the {language} sentence from left to right{back}."
-
-
-def _quote(words: Sequence[str], positions: Sequence[int]) -> str:
-    return f"'{' '.join(words[position] for position in positions)}'"
+            return texts["lags" if measures.best_offset < 0 else "leads"]
+    never = texts["never"] if measures.monotonicity == 1 else ""
+    return texts["monotone"].format(language=of_source, never=never)
 
 
 def describe_heads(heads: "Sequence[HeadSummary]") -> str:

@@ -7,32 +7,72 @@ of the beam is stored in columns, from which `page/stored.js` makes it again: it
 from collections.abc import Sequence
 from typing import Any
 
+from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.translation import HeadAttention, Part, Translation, Translator
 from augenmerk.translation.translator import Text
 
-CAPTIONS = (
-    "Ein Mann fährt mit dem Fahrrad durch den Park.",
-    "Auf dem Markt kauft eine ältere Frau frisches Gemüse.",
-    "Ein Mann sitzt auf einer Bank, während sein Hund im Gras schläft.",
-    "Die Frau zieht sich eine warme Jacke an.",
-    "Der Junge hat gerade einen Ball über den Zaun geworfen.",
-    "Der Koch schneidet mit einem großen Messer Zwiebeln.",
-)
-"""Sentences for the bundled model, each with something to see."""
+CAPTIONS = {
+    "Ein Mann fährt mit dem Fahrrad durch den Park.": "A man is riding a bicycle through the park.",
+    "Auf dem Markt kauft eine ältere Frau frisches Gemüse.": (
+        "An older woman is buying fresh vegetables in the market."
+    ),
+    "Ein Mann sitzt auf einer Bank, während sein Hund im Gras schläft.": (
+        "A man sits on a bench while his dog sleeps in the grass."
+    ),
+    "Die Frau zieht sich eine warme Jacke an.": "The woman is putting on a warm jacket.",
+    "Der Junge hat gerade einen Ball über den Zaun geworfen.": (
+        "The boy has just thrown a ball over the fence."
+    ),
+    "Der Koch schneidet mit einem großen Messer Zwiebeln.": "The cook is cutting onions with a large knife.",
+    "Der Bauer, der einen grünen Hut trägt, kauft ein Pferd.": (
+        "The farmer wearing a green hat is buying a horse."
+    ),
+}
+"""Sentences for the bundled model with their translations, each with something to see."""
 
-PICTURE_BOOK = (
-    "Das Mädchen lacht, weil der Hund den roten Ball gefangen hat.",
-    "Den roten Ball wirft der Junge.",
-    "Die alte Frau macht das Fenster auf.",
-    "Im Garten schläft eine kleine Katze.",
-    "Der Bauer, der einen grünen Hut trägt, kauft ein Pferd.",
-    "Die Kinder haben den Kuchen gegessen.",
-)
-"""Sentences for other models that read German; bilderbuch has such words."""
+PICTURE_BOOK = {
+    "Das Mädchen lacht, weil der Hund den roten Ball gefangen hat.": (
+        "The girl is laughing because the dog has caught the red ball."
+    ),
+    "Den roten Ball wirft der Junge.": "The boy is throwing the red ball.",
+    "Die alte Frau macht das Fenster auf.": "The old woman is opening the window.",
+    "Im Garten schläft eine kleine Katze.": "A little cat is sleeping in the garden.",
+    "Der Bauer, der einen grünen Hut trägt, kauft ein Pferd.": (
+        "The farmer who is wearing a green hat is buying a horse."
+    ),
+    "Die Kinder haben den Kuchen gegessen.": "The children have eaten the cake.",
+    "Der kleine Hund schläft unter dem Tisch.": "The little dog is sleeping under the table.",
+    "Heute hat die Oma einen Kuchen gebacken.": "The grandma baked a cake today.",
+    "Das Kind sagt, dass der Clown lustig ist.": "The child says that the clown is funny.",
+    "Den Turm baut der Ritter am Strand.": "The knight is building the tower on the beach.",
+    "Die müde Köchin wäscht die Tasse ab.": "The tired cook is washing the cup.",
+    "Der Junge hat den Apfel nicht gegessen.": "The boy has not eaten the apple.",
+}
+"""Sentences for other models that read German, with the translations of bilderbuch, which has such words."""
 
+SHOWN_EXAMPLES = 6
+MIN_RIGHT = 3
+"""If a model translates fewer examples well, others are shown as well."""
 NEXT_WORDS = 5
 DIGITS = 5
 """Digits of numbers: more cannot be seen, and would make the page larger."""
+
+
+def choose_examples(translators: Sequence[Translator]) -> list[str]:
+    """Returns examples for one model or for several that are compared, if they read German.
+
+    They are sentences that all of the models translate like their references; others if these are too few.
+    """
+    runs = [run for translator in translators for run in translator.runs]
+    if runs[0].config.data.languages[0] != "de":
+        return []
+    has_bundled = any(run.path.resolve() == BUNDLED_MODEL.resolve() for run in runs)
+    examples = CAPTIONS if has_bundled else PICTURE_BOOK
+    found = [[each.text.lower() for each in one.translate(list(examples))] for one in translators]
+    wanted = dict(zip(examples, zip(*found, strict=True), strict=True))
+    right = [source for source, texts in wanted.items() if {*texts} == {examples[source].lower()}]
+    others = [source for source in examples if source not in right] if len(right) < MIN_RIGHT else []
+    return [*right, *others][:SHOWN_EXAMPLES]
 
 
 def make_example(

@@ -25,7 +25,7 @@ from augenmerk.theory.results import plane_values
 from augenmerk.translation import Translator
 from augenmerk.web import MAX_BEAM
 from augenmerk.web.bundle import Bundle, check_browser, make_bundle
-from augenmerk.web.examples import CAPTIONS, PICTURE_BOOK, make_example
+from augenmerk.web.examples import choose_examples, make_example
 from augenmerk.web.joining import join_modules
 from augenmerk.web.templates import (
     WEB,
@@ -62,7 +62,7 @@ class Page:
 def make_page(paths: Sequence[Path], *, beam: int | None = None, examples: Sequence[str] = ()) -> Page:
     """Makes a page of one run, or of two that are compared; by default of the bundled model.
 
-    Without examples, German ones are taken if the runs read German. Raises AugenmerkError if a run cannot be
+    Without examples, `choose_examples` chooses some. Raises AugenmerkError if a run cannot be
     exported, or if two do not translate between the same languages.
     """
     if len(paths) > MAX_RUNS:
@@ -77,16 +77,13 @@ def make_page(paths: Sequence[Path], *, beam: int | None = None, examples: Seque
     asked = beam or runs[0].config.search.beam
     width = min(asked, MAX_BEAM)
     note = f"The run has a beam of {asked}; a page has at most {width}, and begins with it."
-    if not examples and runs[0].config.data.languages[0] == "de":
-        has_bundled = any(run.path.resolve() == BUNDLED_MODEL.resolve() for run in runs)
-        examples = CAPTIONS if has_bundled else PICTURE_BOOK
     return Page(
         bundles=[bundle for bundle, _, _ in exported],
         models=[described for _, described, _ in exported],
         beam=width,
         examples=[
             {"source": text, "translations": [make_example(each, text, width) for _, _, each in exported]}
-            for text in dict.fromkeys(examples)
+            for text in dict.fromkeys(examples or choose_examples([each for _, _, each in exported]))
         ],
         note=note if asked > width else "",
     )

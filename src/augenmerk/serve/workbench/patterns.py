@@ -15,12 +15,14 @@ from starlette.responses import Response, StreamingResponse
 
 from augenmerk.analysis.measures import AttentionMeasures
 from augenmerk.analysis.patterns import (
+    KIND_COLOURS,
     PatternMatch,
     check_head,
     count_heads,
     find_patterns,
     summarise_patterns,
 )
+from augenmerk.analysis.wording import PATTERN_TEXTS, describe_pattern
 from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.data import SentencePair, open_data_or_bilderbuch
 from augenmerk.serve.endpoint import Endpoint, RequestBody, Service, to_json
@@ -85,16 +87,15 @@ class PatternSet:
         self._done = 0
         self._summary: dict[str, Any] | None = None
 
-    def describe_sentence(self, index: int) -> dict[str, Any]:
-        """Returns all about a measured sentence; raises ServiceError."""
-        match = self._matches.get(index)
-        if match is None:
-            raise ServiceError(404, NOT_IN_MEMORY)
+    async def describe_sentence(self, index: int) -> dict[str, Any]:
+        """Returns all about a sentence, measured alone if it is not in memory; raises ServiceError."""
+        match = self._matches.get(index) or await self._measure_alone(index)
         described, translation = match.to_dict(), match.translation
         rows = (match.head or translation).attention.tolist()
         return {
             **_describe_point(index, match),
             **{key: described[key] for key in ("verdict", "moved", "reference", "tags")},
+            "verdicts": {language: describe_pattern(match.pattern, language) for language in PATTERN_TEXTS},
             "source_words": translation.source_words,
             "target_words": translation.target_words,
             "attention": [[round(weight, DIGITS) for weight in row] for row in rows],
@@ -125,10 +126,9 @@ class PatternSet:
     async def _measure_more(self) -> None:
         """Measures the next sentences, or the summary after the last ones; keeps what goes wrong."""
         try:
-            if self._data is None:
-                self._data = await asyncio.to_thread(self._read_pairs)
+            await self._read()
             if self._done < len(self._pairs):
-                await self._measure_chunk(self._data[1])
+                await self._measure_chunk()
             else:
                 of_references, matches = self._asked.of == "references", list(self._matches.values())
                 self._summary = await self._service.batcher.compute(
@@ -139,6 +139,11 @@ class PatternSet:
         except Exception as error:  # the response has begun, so that nobody else would report it
             self.error = f"This could not be computed ({type(error).__name__})."
 
+    async def _read(self) -> None:
+        """Reads the pairs, unless they are there; by whoever holds the lock."""
+        if self._data is None:
+            self._data = await asyncio.to_thread(self._read_pairs)
+
     def _read_pairs(self) -> tuple[str, str]:
         bitext, split = open_data_or_bilderbuch(self.translator.runs[0].config.data, self._asked.split)
         self._pairs = list(islice(bitext[split], self._asked.count))
@@ -146,18 +151,32 @@ class PatternSet:
             raise AugenmerkError(f"{bitext.name} has no sentence pairs in '{self._asked.split}'.")
         return bitext.name, bitext.source_language
 
-    async def _measure_chunk(self, language: str) -> None:
-        asked, start = self._asked, self._done
+    async def _measure_chunk(self) -> None:
+        start = self._done
         pairs = self._pairs[start : start + CHUNK]
-        translations = await self._translate(pairs)
-        found = await self._service.batcher.compute(
-            lambda: find_patterns(pairs, translations, language, asked.layer, asked.head)
-        )
-        for match in found:
+        for match in await self._match(pairs):
             # Heads and self-attention would fill the memory, and nothing needs them any more.
             rest = replace(match.translation, heads=(), self_attention={})
             self._matches[start + match.index] = replace(match, translation=rest)
         self._done = start + len(pairs)
+
+    async def _measure_alone(self, index: int) -> PatternMatch:
+        """Measures a sentence that is not in memory: after a restart, or when others asked for much."""
+        async with self._lock:
+            await self._read()
+        found = await self._match(self._pairs[index : index + 1]) if index >= 0 else []
+        if not found:
+            raise ServiceError(404, f"There is no sentence {index} to measure in '{self._asked.split}'.")
+        return replace(found[0], index=index)
+
+    async def _match(self, pairs: list[SentencePair]) -> list[PatternMatch]:
+        """Returns the patterns of some pairs, with their places among these."""
+        assert self._data is not None
+        asked, language = self._asked, self._data[1]
+        translations = await self._translate(pairs)
+        return await self._service.batcher.compute(
+            lambda: find_patterns(pairs, translations, language, asked.layer, asked.head)
+        )
 
     async def _translate(self, pairs: list[SentencePair]) -> list[Translation]:
         """Translates a chunk, or reads its references; waits if too much is waiting already."""
@@ -173,9 +192,6 @@ class PatternSet:
                 )
             await asyncio.sleep(1.0)
         raise Overloaded("Others have kept this machine busy for a minute: try again later.", 10.0)
-
-
-NOT_IN_MEMORY = "This sentence is not in memory any more: measure its split again."
 
 
 def _describe_point(index: int, match: PatternMatch) -> dict[str, Any]:
@@ -203,12 +219,12 @@ class PatternSets:
         self._service = service
         self._sets: OrderedDict[PatternsRequest, PatternSet] = OrderedDict()
 
-    def describe_sentence(self, asked: SentenceRequest) -> dict[str, Any]:
-        """Returns all about a measured sentence; raises ServiceError."""
-        found = self._sets.get(PatternsRequest(**asked.model_dump(exclude={"index"})))
-        if found is None:
-            raise ServiceError(404, NOT_IN_MEMORY)
-        return found.describe_sentence(asked.index)
+    async def describe_sentence(self, asked: SentenceRequest) -> dict[str, Any]:
+        """Returns all about a sentence; raises ServiceError."""
+        split = PatternsRequest(**asked.model_dump(exclude={"index"}))
+        # What was measured stays as it was, even if the run was trained further meanwhile.
+        found = self._sets.get(split) or await self.get(split)
+        return await found.describe_sentence(asked.index)
 
     async def get(self, asked: PatternsRequest) -> PatternSet:
         """Returns a split, which is measured as far as it was read before."""
@@ -264,11 +280,11 @@ def make_endpoints(service: Service) -> list[Endpoint]:
         return StreamingResponse((await sets.get(body)).follow(), media_type="application/x-ndjson")
 
     async def describe_sentence(_request: Request, body: SentenceRequest) -> dict[str, Any]:
-        return sets.describe_sentence(body)
+        return await sets.describe_sentence(body)
 
     prefix = "/workbench/patterns"
     return [
-        Endpoint("GET", "/patterns", partial(render_page, view="patterns")),
+        Endpoint("GET", "/patterns", partial(render_page, view="patterns", data={"kinds": KIND_COLOURS})),
         Endpoint("GET", f"{prefix}/runs", list_runs),
         Endpoint("GET", f"{prefix}/splits", describe_splits),
         Endpoint("POST", f"{prefix}/measure", measure, PatternsRequest),

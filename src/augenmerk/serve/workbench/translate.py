@@ -15,7 +15,6 @@ from starlette.responses import Response
 
 from augenmerk.analysis.patterns import count_heads
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.run.directory import RunDirectory
 from augenmerk.run.records import describe_run
 from augenmerk.serve.endpoint import (
@@ -31,7 +30,7 @@ from augenmerk.serve.registry import hide_path
 from augenmerk.serve.workbench import cached_response, render_page
 from augenmerk.translation import Part, Translator
 from augenmerk.web.bundle import LICENCES, OWN_DATA, Bundle, make_bundle
-from augenmerk.web.examples import CAPTIONS, PICTURE_BOOK, make_example
+from augenmerk.web.examples import choose_examples, make_example
 from augenmerk.web.joining import join_modules
 from augenmerk.web.templates import WEB
 
@@ -63,7 +62,6 @@ def make_endpoints(service: Service) -> list[Endpoint]:
     def show(request: Request) -> Response:
         data = {
             **list_models(request),
-            "examples": {"captions": CAPTIONS, "picture-book": PICTURE_BOOK},
             "max_beam": limits.beam,
             "max_models": limits.models,
         }
@@ -87,6 +85,15 @@ def make_endpoints(service: Service) -> list[Endpoint]:
         return await service.batcher.compute(describe)
 
     @lru_cache(maxsize=MAX_BUNDLES)
+    def choose(translator: Translator) -> list[str]:
+        return choose_examples([translator])
+
+    async def list_examples(request: Request) -> dict[str, Any]:
+        name = request.query_params.get("model", "")
+        registry.path(name)
+        return {"examples": await service.batcher.compute(lambda: choose(registry.get(name, fresh=True)))}
+
+    @lru_cache(maxsize=MAX_BUNDLES)
     def bundle(name: str, translator: Translator) -> Bundle:
         return make_bundle(translator, name)
 
@@ -106,6 +113,7 @@ def make_endpoints(service: Service) -> list[Endpoint]:
     return [
         Endpoint("GET", "/", show),
         Endpoint("GET", f"{prefix}/models", list_models),
+        Endpoint("GET", f"{prefix}/examples", list_examples),
         Endpoint("POST", f"{prefix}/ask", ask, TranslationRequest),
         Endpoint("GET", f"{prefix}/engine.js", send_engine),
         Endpoint("GET", f"{prefix}/model/{{name:path}}.json", send_model),
@@ -121,8 +129,6 @@ def _describe(name: str, path: Path) -> dict[str, Any]:
         return {"name": name, "error": hide_path(error, name, path)}
     layers, _ = count_heads(config.model)
     counted = {part: count_heads(config.model, part)[1] for part in get_args(Part)}
-    is_bundled = path.resolve() == BUNDLED_MODEL.resolve()
-    reads_german = config.data.languages[0] == "de"
     return {
         "name": name,
         **describe_run(config),
@@ -132,5 +138,4 @@ def _describe(name: str, path: Path) -> dict[str, Any]:
         "heads": {part: heads for part, heads in counted.items() if heads},
         "in_browser": config.model.runs_in("browser"),
         "licence": LICENCES.get(config.data.bitext, OWN_DATA),
-        "examples": None if not reads_german else "captions" if is_bundled else "picture-book",
     }
