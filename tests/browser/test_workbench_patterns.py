@@ -126,7 +126,7 @@ def test_points_are_the_patterns_of_the_split(served: Served, client: httpx.Clie
     assert [line["done"] for line in lines if "done" in line][-1] == COUNT
     chosen = matches[7]
     told = client.post("/workbench/patterns/sentence", json={**make_question(), "index": chosen.index}).json()
-    assert told["verdict"] == chosen.pattern.verdict
+    assert told["verdict"] == told["verdicts"]["en"] == chosen.pattern.verdict
     assert np.allclose(told["attention"], chosen.translation.attention, atol=1e-3)
 
 
@@ -185,16 +185,31 @@ def test_one_head_of_a_transformer_is_measured(served: Served, client: httpx.Cli
         assert answer.status_code == 400
 
 
-def test_few_splits_are_kept(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sentence_of_a_split_that_was_dropped_is_measured_alone(
+    served: Served, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Few splits are kept, and none after a restart."""
     monkeypatch.setattr(patterns, "MAX_SETS", 2)
     questions = [make_question("own", split) for split in ("val", "test", "train")]
-    for question in questions:
-        measure(client, question)
-    statuses = [
-        client.post("/workbench/patterns/sentence", json={**question, "index": 1}).status_code
-        for question in questions
-    ]
-    assert statuses == [404, 200, 200]
+    points = [get_points(measure(client, question))[1] for question in questions]
+    translated, translate = [], served.server.service.batcher.translate
+
+    async def watch(run: str, texts: list[str], **settings: Any) -> Any:
+        translated.append(len(texts))
+        return await translate(run, texts, **settings)
+
+    monkeypatch.setattr(served.server.service.batcher, "translate", watch)
+    for question, point in reversed(list(zip(questions, points, strict=True))):
+        answer = client.post("/workbench/patterns/sentence", json={**question, "index": point["index"]})
+        assert answer.status_code == 200
+        told = answer.json()
+        assert (told["kind"], told["translation"]) == (point["kind"], point["translation"])
+        assert told["measures"] == pytest.approx(point["measures"], abs=1e-3)
+    assert translated == [1]  # the first of three
+    for index in (-1, 10**6):
+        answer = client.post("/workbench/patterns/sentence", json={**questions[0], "index": index})
+        assert answer.status_code == 404
+        assert f"no sentence {index}" in answer.json()["error"]
 
 
 def test_what_cannot_be_measured_is_said_in_a_sentence(client: httpx.Client) -> None:

@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 
 from augenmerk.base.errors import AugenmerkError
+from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.run.directory import RunDirectory
 from augenmerk.serve.registry import SEARCH_SECONDS, ModelRegistry
 from augenmerk.serve.workbench import POLICY, VIEWS, page_address
 from augenmerk.text.tokenizer import PAD
 from augenmerk.translation import Translator, load
 from augenmerk.web.bundle import make_bundle
-from augenmerk.web.examples import make_example
+from augenmerk.web.examples import choose_examples, make_example
 from augenmerk.web.templates import WEB
 from tests.support.runs import SharedRuns, tiny
 from tests.support.serving import serving
@@ -53,6 +54,7 @@ def place(shared_runs: SharedRuns, tmp_path_factory: pytest.TempPathFactory) -> 
     shared_runs.copy(tiny(train__seed=2), folder / "two")
     shared_runs.copy(tiny(**TRANSFORMER), folder / "deep" / "transformer")
     shared_runs.copy(tiny(model__attention="mean"), folder / HOSTILE)
+    shared_runs.copy(tiny(model__attention="multi-head", model__heads=2), folder / "heads")
     with serve_workbench([one], folder) as address:
         yield Place(address, folder)
 
@@ -336,16 +338,76 @@ def test_a_server_that_is_away_is_waited_for(context: "BrowserContext", place: P
     assert view.said() == place.load("one").translate("Zwei Männer spielen.").text
 
 
-def test_the_sentence_survives_a_visit_to_another_view(context: "BrowserContext", place: Place) -> None:
+def test_back_leads_to_what_was_shown_before(context: "BrowserContext", place: Place) -> None:
     view = TranslateTab(context, place, text=SENTENCE, beam="3")
-    said = view.said()
+    said = [view.said()]
+    for change in (
+        lambda: view.type(OTHER),
+        lambda: view.tab.locator("#examples button").nth(1).click(),
+        lambda: view.tab.locator("#place .candidate").nth(2).click(),
+    ):
+        address = view.tab.url
+        change()
+        view.wait("address => location.href !== address", address)
+        view.settle()
+        said.append(view.said())
+    view.tab.select_option("#theme", "dark")
     view.tab.click("#views a[data-frame=theory]")
     view.tab.wait_for_selector("#theory canvas")
+    view.tab.go_back()
+    for number in (3, 2, 1, 0):
+        view.wait(
+            "text => document.querySelector('#answer-0 .said')?.textContent.startsWith(text)", said[number]
+        )
+        view.settle()
+        assert view.tab.evaluate("document.documentElement.dataset.theme") == "dark"
+        if number:
+            view.tab.go_back()
+    assert (view.tab.input_value("#text"), view.tab.input_value("#beam")) == (SENTENCE, "3")
+    view.tab.go_forward()
+    view.wait("text => document.querySelector('#text').value === text", OTHER)
+    view.tab.click("#views a[data-frame=theory]")  # a link in place of "Back"
+    view.tab.wait_for_selector("#theory canvas")
     view.tab.click("#views a[data-frame=translate]")
-    view.tab.wait_for_selector("#answer-0 .said .word")
-    assert view.said() == said
-    assert view.tab.input_value("#text") == SENTENCE
+    view.wait("text => document.querySelector('#answer-0 .said')?.textContent.startsWith(text)", said[1])
     assert view.tab.input_value("#beam") == "3"
+
+
+def test_what_is_typed_in_one_go_is_one_step_back(context: "BrowserContext", place: Place) -> None:
+    view = TranslateTab(context, place, text=SENTENCE)
+    steps = view.tab.evaluate("history.length")
+    for text in ("D", "Die", "Die alte"):
+        view.type(text)
+    view.tab.locator(".said .word").first.click()
+    view.type(OTHER)
+    assert view.tab.evaluate("history.length") == steps + 2
+    view.tab.go_back()
+    view.wait("document.querySelector('#text').value === 'Die alte'")
+    view.tab.go_back()
+    view.wait("text => document.querySelector('#text').value === text", SENTENCE)
+
+
+def test_examples_are_those_that_the_chosen_run_translates_well(
+    context: "BrowserContext", place: Place
+) -> None:
+    view = TranslateTab(context, place)
+    examples = choose_examples([place.load("one")])
+    assert view.tab.locator("#examples button").all_inner_texts() == examples
+    assert view.tab.input_value("#text") == examples[0]
+    with serving(ModelRegistry([BUNDLED_MODEL], folder=place.folder), pages=True) as server:
+        view = TranslateTab(context, Place(server.address, place.folder), models="one")
+        examples = choose_examples([load(BUNDLED_MODEL)])
+        view.wait("text => document.querySelector('#text').value === text", examples[0])
+        view.wait("document.querySelector('#examples button').textContent.startsWith('Den roten')")
+        view.tab.click("#models summary")
+        view.tab.locator("#models-list input").first.click()
+        view.wait(
+            "found => JSON.stringify([...document.querySelectorAll('#examples button')].map(one => one.textContent))"
+            " === JSON.stringify(found)",
+            examples,
+        )
+        view.tab.close()
+    assert view.complaints == []
 
 
 def test_the_beam_is_a_tree_and_a_word_in_it_is_gone_on_from(context: "BrowserContext", place: Place) -> None:
@@ -372,7 +434,7 @@ def test_runs_of_one_column_translate_together_and_those_of_two_side_by_side(
     view.tab.wait_for_selector("#models-list tbody tr")  # the list is asked for when it is opened
     rows = view.tab.locator("#models-list tbody tr")
     names = rows.locator("th").all_inner_texts()
-    assert sorted(names) == sorted(["one", "two", "deep/transformer", HOSTILE])
+    assert sorted(names) == sorted(["one", "two", "deep/transformer", "heads", HOSTILE])
     rows.nth(names.index("two")).locator("input").nth(0).focus()
     view.tab.keyboard.press("Space")
     view.wait("location.hash.includes('models=one,two')")
@@ -411,6 +473,32 @@ def test_changed_attention_is_computed_in_the_browser(context: "BrowserContext",
     view.settle()
     chosen = int(view.fragment()["changed"].partition(":")[0])
     assert view.cells()[chosen][1] == "1"
+    assert view.complaints == []
+
+
+def test_the_chosen_head_is_shown_everywhere_also_of_changed_attention(
+    context: "BrowserContext", place: Place
+) -> None:
+    view = TranslateTab(context, place, text=SENTENCE, models="heads", beam="1", head="2", at="2")
+    expected = place.load("heads").translate(SENTENCE, beam=1, heads=True)
+    second = expected.heads[1].subword_attention
+    assert view.cells() == show(expected.heads[1].attention)
+    attended = "[...document.querySelectorAll('#place > div:last-child .token')].map(one => one.textContent)"
+    order = np.argsort(-second[2], kind="stable")[:3]
+    words = [*SENTENCE.removesuffix(".").split(), ".", "∎"]
+    assert view.tab.evaluate(attended)[:3] == [words[place] for place in order]
+    view.tab.click("#panel-change summary")
+    view.tab.wait_for_selector(".weights")
+    view.tab.click(".weights tbody tr:nth-child(2) th button")
+    view.wait("location.hash.includes('tried')")
+    view.tab.click(".effect .main")
+    view.wait("location.hash.includes('changed')")
+    view.settle()
+    assert "head 2" in view.tab.inner_text(".head-name")
+    cells = view.cells()
+    assert cells[2] == ["", "1", "", "", "", "", ""]  # of all heads
+    assert cells[:2] == show(expected.heads[1].attention)[:2]
+    assert cells[:2] != show(expected.attention)[:2]
     assert view.complaints == []
 
 

@@ -16,9 +16,11 @@ import augenmerk.web
 from augenmerk import load
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import read_text
+from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.run.directory import RunDirectory
 from augenmerk.web import MAX_BEAM
-from augenmerk.web.examples import CAPTIONS, PICTURE_BOOK, make_example
+from augenmerk.web import examples as web_examples
+from augenmerk.web.examples import CAPTIONS, PICTURE_BOOK, choose_examples, make_example
 from augenmerk.web.export import make_page, render_file
 from augenmerk.web.templates import LEVELS
 from tests.support.command import fails_with_a_sentence, run_command, run_json
@@ -134,17 +136,35 @@ def test_a_stored_tree_is_that_of_the_search(run: Path) -> None:
 
 def test_the_model_that_ships_fits_into_eight_megabytes(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    assert run_json("export", "--out", page)["examples"] == list(CAPTIONS)
+    examples = run_json("export", "--out", page)["examples"]
     assert page.stat().st_size <= 8_000_000
     data = json.loads(read_page(page).blocks["page-data"])
     [model] = data["models"]
     assert "research and teaching" in model["licence"]
     assert not model["rounded"]  # it ships in half precision
+    found = {each["source"]: each["translations"][0]["translation"] for each in data["examples"]}
+    assert list(found) == examples
+    assert len(found) == 6
+    assert found.items() <= CAPTIONS.items()  # what the model cannot translate is no example
+
+
+def test_examples_that_a_model_translates_well_come_alone_if_there_are_enough(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translator = load(run)
+    said = {source: translator.translate(source).text for source in PICTURE_BOOK}
+    rights = list(said)[4:7]
+    wrong = {source: text if source in rights else "Something else." for source, text in said.items()}
+    monkeypatch.setattr(web_examples, "PICTURE_BOOK", wrong)
+    assert choose_examples([translator]) == rights
+    wrong[rights[0]] = "Something else."
+    assert choose_examples([translator]) == [*rights[1:], *list(said)[:4]]
+    assert choose_examples([translator, load(BUNDLED_MODEL)])[0] in CAPTIONS
 
 
 def test_examples_are_german_if_the_run_is(run: Path, shared_runs: SharedRuns, tmp_path: Path) -> None:
     page = make_page([run])
-    assert [each["source"] for each in page.examples] == list(PICTURE_BOOK)
+    assert {each["source"] for each in page.examples} <= PICTURE_BOOK.keys()
     assert page.models[0]["rounded"]  # from single precision
     english = shared_runs.copy(tiny(data__source_language="en"), tmp_path / "english")
     assert make_page([english.path]).examples == []

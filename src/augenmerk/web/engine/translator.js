@@ -117,8 +117,9 @@ export class Translator {
    *
    * Options are beam, n_best and length_penalty, those of the run if they are absent; `next`, how many likely
    * tokens to return at each place; `tree`, whether to return the whole beam as a tree; `prefix`, ids that
-   * the translation begins with; and `changed`, [{position, weights}]: weights over the source tokens that
-   * replace the model's own at a target position, counted in tokens from 0.
+   * the translation begins with; `changed`, [{position, weights}]: weights over the source tokens that
+   * replace the model's own at a target position, counted in tokens from 0; and `heads`, whether to return the
+   * attention of each head, of a GRU.
    */
   *translate(text, options = {}) {
     const settings = this.searchSettings(options);
@@ -135,6 +136,7 @@ export class Translator {
     const [best, ...others] = hypotheses.map((one) => this.describe(text, encoded, one, settings));
     return {
       ...best,
+      ...(options.heads ? { heads: this.describeHeads(encoded.ids, best, options.changed) } : {}),
       unfamiliar: this.familiarity.judge(encoded.ids),
       alternatives: others.map(({ next: _, ...other }) => other),
       ...(trace === null ? {} : { tree: this.describeTree(text, trace.finish(hypotheses)) }),
@@ -330,6 +332,34 @@ export class Translator {
       source_word_of: [...sourceWordOf, null],
       target_word_of: finished ? [...wordOf, null] : wordOf,
       next: hypothesis.next.map((tokens) => this.describeTokens(tokens)),
+    };
+  }
+
+  /** Returns the attention of each head of a GRU along a translation, as Python's `describe_heads` does. */
+  describeHeads(sourceIds, translation, changed = []) {
+    const { source, length } = this.read(sourceIds);
+    const { attention, config } = this.model;
+    const given = new Map(changed.map(({ position, weights }) => [position, weights]));
+    let states = [source.start];
+    const steps = translation.subword_attention.map((_, place) => {
+      const weights = given.has(place) ? this.checkWeights(given.get(place), length) : null;
+      const token = place === 0 ? BOS : translation.ids[place - 1];
+      const found = this.model.advance([token], states, source.memory, weights);
+      states = found.states;
+      const query = found.features.subarray(found.features.length - config.hidden); // g_i, after a_i
+      return weights === null
+        ? splitRows(attention.weights(query, 1, source.memory), attention.heads)
+        : Array(attention.heads).fill(weights);
+    });
+    const heads = Array.from({ length: attention.heads }, (_, head) => steps.map((step) => step[head]));
+    // The end counts as a word.
+    const withEnd = (wordOf, end, words) => wordOf.map((word, i) => (i === end ? words.length - 1 : word));
+    const rowWords = withEnd(translation.target_word_of, translation.ids.length, translation.target_words);
+    const columnWords = withEnd(translation.source_word_of, length - 1, translation.source_words);
+    return {
+      part: "cross",
+      words: [heads.map((weights) => overWords(weights, rowWords, columnWords).map(roundWeights))],
+      subwords: [heads.map((weights) => weights.map((row) => roundWeights([...row])))],
     };
   }
 

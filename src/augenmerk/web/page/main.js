@@ -11,10 +11,12 @@ import { drawBeam, drawEditor, drawPlace } from "./panels.js";
 import { forgetChoices, makeState, PANELS, readState, UNITS, VIEWS, writeState } from "./state.js";
 import { restoreExample } from "./stored.js";
 import { applySwitches } from "./switches.js";
-import { chooseLanguage, makeTexts, nameLanguage } from "./texts.js";
+import { chooseLanguage, makeTexts, nameLanguage, PAGE_TEXTS } from "./texts.js";
 
 const PAUSE = 120; // milliseconds without a key before a sentence is translated, or after a slider was moved
+const REST = 2000; // milliseconds without a key after which what is typed is another step
 const BEAMS = [1, 2, 3, 4, 5, 8, 10, 20, 50];
+const STEPS = ["text", "sentence", "models", "begin", "changed"]; // each change of these is a step back
 
 let page = null; // what the page consists of; its `models` may be exchanged
 let untouched = null; // the state of a page that nobody has touched
@@ -31,18 +33,22 @@ const app = {
   change,
   keep,
   writeAddress,
+  takeModels,
 };
 
 let typing = 0; // the timer that runs while the user types
+let typed = -REST; // when something was typed, if that was the last change
 let dragging = 0; // the timer that runs while the user drags a slider
 
 // -- state -------------------------------------------------------------------------------------------------
 
 /** Changes the state, writes it into the address, and draws what depends on it. */
-function change(changes) {
+function change(changes, isTyped = false) {
   const before = app.state;
   app.state = { ...before, ...changes };
-  writeAddress();
+  const isStep = STEPS.some((name) => JSON.stringify(app.state[name]) !== JSON.stringify(before[name]));
+  writeAddress(isStep && !(isTyped && performance.now() - typed < REST));
+  typed = isTyped ? performance.now() : -REST;
   if (app.state.theme !== before.theme || app.state.language !== before.language) applyLook();
   if (app.state.models !== before.models) takeModels(app.state.models);
   app.answers.forEach(ask);
@@ -56,23 +62,25 @@ function keep(changes) {
   dragging = setTimeout(writeAddress, PAUSE);
 }
 
-/** Writes the state into the address. */
-function writeAddress() {
+/** Writes the state into the address; with `isStep`, "Back" leads to the one before. */
+function writeAddress(isStep = false) {
   clearTimeout(dragging);
   const fragment = writeState(app.state, untouched);
   if (fragment === location.hash) return;
+  const address = fragment === "#" ? location.pathname + location.search : fragment;
   try {
-    history.replaceState(null, "", fragment === "#" ? location.pathname + location.search : fragment);
+    if (isStep) history.pushState(null, "", address);
+    else history.replaceState(null, "", address);
   } catch {
     // Some browsers refuse if it happens too often.
   }
 }
 
 /** Takes another text. The sentence that is looked at stays the one it was, as far as there is one. */
-function choose(text, changes = {}) {
+function choose(text, changes = {}, isTyped = false) {
   clearTimeout(typing);
   find("text").value = text;
-  change({ ...forgetChoices(), text, ...changes });
+  change({ ...forgetChoices(), text, ...changes }, isTyped);
 }
 
 /** Takes over what the address says. */
@@ -82,7 +90,9 @@ function readAddress() {
   if (hooks.chooseModels) {
     takeModels(new URLSearchParams(location.hash.slice(1)).get("models") ?? untouched.models);
   }
-  app.state = readState(location.hash, untouched, page);
+  const { theme, language } = app.state; // these stay when one goes back
+  typed = -REST;
+  app.state = readState(location.hash, { ...untouched, theme, language }, page);
   find("text").value = app.state.text;
   applyLook();
   app.answers.forEach(ask);
@@ -92,7 +102,7 @@ function readAddress() {
 /** Applies the colours and the language, and writes all texts of the page that do not depend on a sentence. */
 function applyLook() {
   const { state } = app;
-  const t = makeTexts(chooseLanguage(state.language, navigator.languages));
+  const t = makeTexts(chooseLanguage(state.language, navigator.languages), PAGE_TEXTS, hooks.texts ?? {});
   app.t = t;
   applySwitches(state.theme, t.language, t);
   for (const node of findAll("[data-text]")) {
@@ -107,7 +117,8 @@ function applyLook() {
   fillSelect(find("view"), VIEWS, t, state.view);
   fillSelect(find("unit"), UNITS, t, state.unit);
   fillSelect(find("beam"), beams, String, state.beam);
-  const notices = hooks.writeTexts?.(app) ?? [t("privacy")];
+  hooks.writeTexts?.(app);
+  const notices = (hooks.notices ?? ["privacy"]).map((key) => t(key));
   if (page.models.some((data) => data.rounded)) notices.push(t("rounded"));
   const licences = page.models.map(({ name, licence }) =>
     // The notice comes with the run, in English.
@@ -180,7 +191,11 @@ async function loadModels() {
 /** Takes other models, as the state or the address names them; only with `hooks.chooseModels`. */
 function takeModels(names) {
   const chosen = hooks.chooseModels(names);
-  if (JSON.stringify(chosen.models) === JSON.stringify(page.models)) return;
+  if (JSON.stringify(chosen.models) === JSON.stringify(page.models)) {
+    app.page = page = { ...page, examples: chosen.examples };
+    layOutExamples();
+    return;
+  }
   exchangeModels(chosen);
   applyLook();
   loadModels();
@@ -215,10 +230,15 @@ function draw() {
   drawPlace(app);
   drawEditor(app);
   drawBeam(app);
-  for (const button of find("examples").querySelectorAll("button")) {
-    button.setAttribute("aria-pressed", String(button.textContent === state.text));
-  }
+  pressExample();
   hooks.draw?.(app);
+}
+
+/** Marks the example that is the text. */
+function pressExample() {
+  for (const button of find("examples").querySelectorAll("button")) {
+    button.setAttribute("aria-pressed", String(button.textContent === app.state?.text));
+  }
 }
 
 /** Makes the parts of the page that are there once for each model and each example. */
@@ -244,16 +264,21 @@ function layOut() {
   find("answers").replaceChildren(...boxes);
   document.body.classList.toggle("two", answers.length > 1);
   find("name").replaceChildren(...answers.map(({ model }) => make("span", {}, isolate(model.data.name))));
+  layOutExamples();
+}
+
+function layOutExamples() {
   const examples = page.examples.map(({ source }) =>
     make("button", { type: "button", dir: "auto", onclick: () => choose(source, { sentence: 0 }) }, source)
   );
-  find("examples").replaceChildren(...examples);
+  replaceInside(find("examples"), ...examples);
+  pressExample();
 }
 
 function listen() {
   find("text").addEventListener("input", () => {
     clearTimeout(typing);
-    typing = setTimeout(() => choose(find("text").value), PAUSE);
+    typing = setTimeout(() => choose(find("text").value, {}, true), PAUSE);
   });
   for (const name of ["theme", "language", "view", "unit"]) {
     find(name).addEventListener("change", () => change({ [name]: find(name).value }));
@@ -292,7 +317,9 @@ function listen() {
  *   addToQuestion(app, n)     what model n is asked besides
  *   makePicture(app, answer, chosen, on, room)   a picture in place of the usual one, or null
  *   refuseChange(app, answer) why attention cannot be changed, or ""
- *   writeTexts(app)           writes texts in the language of `app.t`, and returns the notices
+ *   attentionAt(app, answer, place)   the attention of a token, in place of the mean over all heads
+ *   texts, notices            a table of further texts, and the keys of those at the foot of the page
+ *   writeTexts(app)           writes what else is in the language of `app.t`
  *   draw(app)                 draws what else depends on the state
  */
 export function startPage(data, given) {
@@ -308,4 +335,5 @@ export function startPage(data, given) {
   const loadSoon = () => setTimeout(loadModels, 20);
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", loadSoon);
   else loadSoon();
+  return app;
 }

@@ -67,7 +67,7 @@ export function drawPlace(app) {
   const said = translation.ids[at];
   const candidates = makeBars(next, isBpe, t, answer.ready ? goOnWith : null, said);
   const parts = [make("div", {}, make("h4", {}, t("nextBest")), candidates)];
-  const weights = translation.subword_attention[at] ?? [];
+  const weights = app.hooks.attentionAt?.(app, answer, at) ?? translation.subword_attention[at] ?? [];
   if (weights.some((weight) => weight > 0)) {
     const source = sourceTokens(translation, isBpe);
     const strongest = weights

@@ -1,6 +1,6 @@
 /** The texts of the page, in English and German. */
 
-const TEXTS = {
+export const PAGE_TEXTS = {
   en: {
     title: "A translator that shows where it looks",
     source: "{language} sentence",
@@ -304,8 +304,8 @@ const TEXTS = {
 
 /** Returns the language of the page: the one that is asked for, or else German if the browser prefers it. */
 export function chooseLanguage(asked, preferred) {
-  if (asked in TEXTS) return asked;
-  const first = preferred.find((language) => language.slice(0, 2).toLowerCase() in TEXTS);
+  if (asked in PAGE_TEXTS) return asked;
+  const first = preferred.find((language) => language.slice(0, 2).toLowerCase() in PAGE_TEXTS);
   return first ? first.slice(0, 2).toLowerCase() : "en";
 }
 
@@ -315,7 +315,7 @@ export function chooseLanguage(asked, preferred) {
  * follows the first word of the key.
  */
 export function makeTexts(language, ...tables) {
-  const all = tables.length ? tables : [TEXTS];
+  const all = tables.length ? tables : [PAGE_TEXTS];
   const known = Object.assign(
     {},
     ...all.map((table) => table.en),
@@ -330,7 +330,7 @@ export function makeTexts(language, ...tables) {
 /** Says what an error of the engine means (`engine/errors.js`); one of the browser says it itself. */
 export function explainError(error, t) {
   if (!error) return "";
-  return error.code in TEXTS.en ? t(error.code, error.values) : error.message;
+  return error.code in PAGE_TEXTS.en ? t(error.code, error.values) : error.message;
 }
 
 /** Returns the name of a language in the language of the page, or its code if it has none. */

@@ -49,34 +49,29 @@ const TEXTS = {
   },
 };
 
-/** Returns what was remembered under a name, "" for nothing. */
-function recall(name) {
+/** Reads what is kept under a name, in this tab or in all, "" for nothing; or writes it. A browser may refuse both. */
+function keep(where, name, value = null) {
   try {
-    return localStorage.getItem(`augenmerk-${name}`) ?? "";
+    const storage = where === "tab" ? sessionStorage : localStorage;
+    if (value !== null) storage.setItem(`augenmerk-${name}`, value);
+    return storage.getItem(`augenmerk-${name}`) ?? "";
   } catch {
     return "";
   }
 }
 
-/** Remembers a choice, "theme" or "language", for all views; a browser may refuse. */
+/** Remembers a choice, "theme" or "language", for all views. */
 export function rememberSwitch(name, value) {
-  try {
-    localStorage.setItem(`augenmerk-${name}`, value);
-  } catch {
-    // Then it lasts as long as the page.
-  }
+  keep("all", name, value);
 }
 
-/** Returns the colours that were last chosen. */
-export function recallTheme() {
-  const theme = recall("theme");
-  return THEMES.includes(theme) ? theme : "auto";
-}
-
-/** Returns the language that was last chosen, "" if none was. */
-export function recallLanguage() {
-  const language = recall("language");
-  return LANGUAGES.includes(language) ? language : "";
+/** Returns the colours and the language that were last chosen; "" is the language of the browser. */
+export function recallSwitches() {
+  const [theme, language] = [keep("all", "theme"), keep("all", "language")];
+  return {
+    theme: THEMES.includes(theme) ? theme : "auto",
+    language: LANGUAGES.includes(language) ? language : "",
+  };
 }
 
 /** Returns a text of the frame in the language of the page. */
@@ -84,79 +79,59 @@ export function frameText(key) {
   return TEXTS[document.documentElement.lang === "de" ? "de" : "en"][key];
 }
 
-/** Returns the texts of a view and of the frame, in a language. */
-export function makeViewTexts(texts, language) {
-  return makeTexts(language, TEXTS, texts);
-}
-
-/** Writes the texts of the frame and, where `data-text`, `data-label` and `data-hint` name them, of the view. */
-export function writeTexts(t, names = ["text", "label", "hint"]) {
-  document.documentElement.lang = t.language;
-  for (const node of findAll("[data-frame]")) {
-    node.textContent = TEXTS[t.language][node.dataset.frame];
-  }
-  find("views").setAttribute("aria-label", TEXTS[t.language].views);
-  if (names.includes("text")) {
-    for (const node of findAll("[data-text]")) node.textContent = t(node.dataset.text);
-  }
-  if (names.includes("label")) {
-    for (const node of findAll("[data-label]")) {
-      node.setAttribute("aria-label", t(node.dataset.label));
-    }
-  }
-  if (names.includes("hint")) {
-    for (const node of findAll("[data-hint]")) node.title = t(node.dataset.hint);
-  }
+/** Writes the texts of the frame. */
+export function writeFrame(language) {
+  document.documentElement.lang = language;
+  for (const node of findAll("[data-frame]")) node.textContent = TEXTS[language][node.dataset.frame];
+  find("views").setAttribute("aria-label", TEXTS[language].views);
 }
 
 /** Has the links to the other views lead to what was last shown there, while this tab is open. */
 export function keepViews() {
-  try {
-    for (const link of findAll("#views a:not([aria-current])")) {
-      const kept = sessionStorage.getItem(`augenmerk-view-${link.dataset.frame}`);
-      if (kept) link.setAttribute("href", kept);
+  const [here] = findAll("#views a[aria-current]");
+  const link = () => {
+    for (const other of findAll("#views a:not([aria-current])")) {
+      const kept = keep("tab", `view-${other.dataset.frame}`);
+      if (kept) other.setAttribute("href", kept);
     }
-    const [view] = findAll("#views a[aria-current]");
-    addEventListener("pagehide", () =>
-      sessionStorage.setItem(
-        `augenmerk-view-${view.dataset.frame}`,
-        `${location.pathname}${location.search}${location.hash}`
-      )
-    );
-  } catch {
-    // A browser that stores nothing leads to the views as they are at the start.
-  }
+  };
+  link();
+  addEventListener("pageshow", link); // also when "Back" leads here
+  addEventListener("pagehide", () => {
+    const address = `${location.pathname}${location.search}${location.hash}`;
+    keep("tab", `view-${here.dataset.frame}`, address);
+  });
 }
 
 /**
- * Starts the frame of a view. `texts` has the view's own texts, {en: {...}, de: {...}}. `onChange(t)` is
- * called when the language or the colours have changed, by a switch or by the system, and after that
- * everything that depends on them has to be drawn again; it is not called at the start.
+ * Starts the frame of a view. `texts` has the view's own texts, {en: {...}, de: {...}}, which are written where
+ * `data-text` names them. `onChange(t)` is called when the language or the colours have changed, by a switch or by the
+ * system, and after that everything that depends on them has to be drawn again; it is not called at the start.
  *
  * Returns {t, theme, language}, which change with the switches.
  * @param {{texts?: object, onChange?: (t: any) => void}} given
  */
-export function startFrame({ texts = { en: {}, de: {} }, onChange = () => {} } = {}) {
-  const frame = { theme: recallTheme(), language: "", t: null };
+export function startFrame({ texts = {}, onChange = () => {} } = {}) {
+  const chosen = recallSwitches();
+  const frame = { theme: chosen.theme, language: "", t: null };
 
   function apply() {
-    frame.language = chooseLanguage(recallLanguage(), navigator.languages);
-    frame.t = makeViewTexts(texts, frame.language);
-    writeTexts(frame.t);
+    frame.theme = chosen.theme;
+    frame.language = chooseLanguage(chosen.language, navigator.languages);
+    frame.t = makeTexts(frame.language, TEXTS, texts);
+    writeFrame(frame.language);
+    for (const node of findAll("[data-text]")) node.textContent = frame.t(node.dataset.text);
     applySwitches(frame.theme, frame.language, (theme) => TEXTS[frame.language][theme]);
   }
 
-  find("theme").addEventListener("change", () => {
-    frame.theme = find("theme").value;
-    rememberSwitch("theme", frame.theme);
-    apply();
-    onChange(frame.t);
-  });
-  find("language").addEventListener("change", () => {
-    rememberSwitch("language", find("language").value);
-    apply();
-    onChange(frame.t);
-  });
+  for (const name of ["theme", "language"]) {
+    find(name).addEventListener("change", () => {
+      chosen[name] = find(name).value;
+      rememberSwitch(name, chosen[name]);
+      apply();
+      onChange(frame.t);
+    });
+  }
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => onChange(frame.t));
   apply();
   keepViews();

@@ -1,23 +1,17 @@
 /** The view Translate: the exported page, asked of the server, with any runs and their layers and heads. */
 
-import { fillSelect, find, findAll, isolate, make, replaceInside } from "../page/dom.js";
+import { name as oneName } from "../page/address.js";
+import { find } from "../page/dom.js";
 import { startPage } from "../page/main.js";
-import { ServerModel } from "./asked.js";
-import {
-  keepViews,
-  makeViewTexts,
-  recallLanguage,
-  recallTheme,
-  rememberSwitch,
-  writeTexts,
-} from "./frame.js";
-import { makeHeadPicture, makePartGrid, makeSmallMaps, meanMap } from "./heads.js";
-import { getJson } from "./server.js";
+import { Model } from "../page/models.js";
+import { restoreExample } from "../page/stored.js";
+import { h, render } from "../page/view.js";
+import { keepViews, recallSwitches, rememberSwitch, writeFrame } from "./frame.js";
+import { addToQuestion, attentionAt, HEAD_CHOICES, makePicture, viewHeads } from "./heads.js";
+import { getJson, newestOf, postJson } from "./server.js";
 
-const PARTS = ["cross", "encoder", "decoder"];
+const SERVER = "/workbench/translate";
 const SIDES = 2; // how many answers stand side by side
-const MEAN = "mean";
-const ALL = "all";
 
 const TEXTS = {
   en: {
@@ -26,12 +20,10 @@ const TEXTS = {
     modelsHint:
       "Choose one run or several; those chosen in one column translate together, as an ensemble. The second column is shown beside the first.",
     run: "run",
-    left: "first",
-    right: "beside it",
-    together: "{runs} together",
+    left: "Left",
+    right: "Right",
     architecture: "architecture",
-    mechanism: "attention",
-    attention: "Attention",
+    attentionOf: "Attention",
     cross: "to the source",
     encoder: "within the encoder",
     decoder: "within the decoder",
@@ -64,12 +56,10 @@ const TEXTS = {
     modelsHint:
       "Einen Lauf wählen oder mehrere; die in einer Spalte gewählten übersetzen gemeinsam, als Ensemble. Die zweite Spalte steht neben der ersten.",
     run: "Lauf",
-    left: "erstes",
-    right: "daneben",
-    together: "{runs} gemeinsam",
+    left: "Links",
+    right: "Rechts",
     architecture: "Architektur",
-    mechanism: "Aufmerksamkeit",
-    attention: "Aufmerksamkeit",
+    attentionOf: "Aufmerksamkeit",
     cross: "auf den Satz",
     encoder: "im Encoder",
     decoder: "im Decoder",
@@ -104,13 +94,65 @@ let readable = [];
 let byName = new Map();
 takeServed(served.models);
 const models = new Map(); // those that were asked, so that none is fetched twice
-let own = makeViewTexts(TEXTS, "en"); // the texts of this view
+const examples = new Map(); // by the name of a run
 
 /** Takes what the server says of its models. */
 function takeServed(described) {
   served.models = described;
   readable = described.filter((model) => !model.error);
   byName = new Map(readable.map((model) => [model.name, model]));
+}
+
+/** Asks for sentences that a run translates well, for the page to offer. */
+async function askExamples(name) {
+  examples.set(name, []);
+  const asked = getJson(`${SERVER}/examples?${new URLSearchParams({ model: name })}`);
+  const found = await asked.catch(() => ({ examples: [] })); // what is wrong is said below the sentence
+  const described = found.examples.map((source) => ({ source }));
+  examples.set(name, described);
+}
+
+/**
+ * One run, or several that translate together: what `page/models.js` has in the browser. The server translates;
+ * questions about changed attention are answered by the model itself, which is fetched when one first comes. `data` is
+ * as the server describes it, with `runs`, names.
+ */
+class ServerModel {
+  constructor(data, number) {
+    this.data = data;
+    this.number = number;
+    this.isBpe = data.unit === "bpe";
+    this.settings = null; // of the model in the browser, once it is there
+    this._local = null; // a promise of this model
+    this._askNewest = newestOf((question, signal) => postJson(`${SERVER}/ask`, question, signal));
+  }
+
+  /** There is nothing to wait for. */
+  async load() {
+    return this;
+  }
+
+  /** Answers a question as `Model.ask` does: the newest of each kind is the only one that is answered. */
+  async ask(call, question) {
+    if (call !== "translate" || question.changed) return (await this._loadLocal()).ask(call, question);
+    const { text, sentence = 0, beam, prefix = [], tree = false, heads = null } = question;
+    const asked = { models: this.data.runs, text, sentence, beam, prefix, tree, heads };
+    return restoreExample(await this._askNewest(asked));
+  }
+
+  _loadLocal() {
+    if (this._local === null) {
+      const name = this.data.runs[0].split("/").map(encodeURIComponent).join("/");
+      const files = { settings: `${SERVER}/model/${name}.json`, weights: `${SERVER}/model/${name}.bin` };
+      const model = new Model({ ...this.data, ...files }, this.number, `${SERVER}/engine.js`);
+      this._local = model.load().then(() => {
+        this.settings = model.settings;
+        return model;
+      });
+      this._local.catch(() => (this._local = null)); // so that it can be tried again
+    }
+    return this._local;
+  }
 }
 
 // -- models ------------------------------------------------------------------------------------------------
@@ -122,16 +164,9 @@ function writeNames(sides) {
 }
 
 function readNames(text) {
-  const decode = (name) => {
-    try {
-      return decodeURIComponent(name);
-    } catch {
-      return name;
-    }
-  };
   const sides = text
     .split(";")
-    .map((side) => [...new Set(side.split(",").map(decode))].filter((name) => byName.has(name)))
+    .map((side) => [...new Set(side.split(",").map(oneName.read))].filter((name) => byName.has(name)))
     .map((side) => side.slice(0, served.max_models))
     .filter((side) => side.length)
     .slice(0, SIDES);
@@ -139,27 +174,23 @@ function readNames(text) {
 }
 
 /** Returns what the page shows of one run, or of several that translate together. */
-function describeSide(names) {
-  const first = byName.get(names[0]);
-  if (names.length === 1) return { ...first, runs: names };
-  const members = names.map((name) => byName.get(name));
-  const attention = [...new Set(members.map((member) => member.attention))].join(" + ");
-  const licence = [...new Set(members.map((member) => member.licence))].join(" ");
-  return {
-    ...first,
-    name: names.join(" + "),
-    attention,
-    licence,
-    layers: 1,
-    heads: { cross: 1 },
-    runs: names,
+function describeSide(runs) {
+  const members = runs.map((name) => byName.get(name));
+  if (runs.length === 1) return { ...members[0], runs };
+  const join = (key, between) => [...new Set(members.map((member) => member[key]))].join(between);
+  const together = {
+    name: runs.join(" + "),
+    attention: join("attention", " + "),
+    licence: join("licence", " "),
   };
+  return { ...members[0], ...together, layers: 1, heads: { cross: 1 }, runs };
 }
 
 function chooseModels(text) {
   const chosen = readNames(text).map(describeSide);
-  const examples = (served.examples[chosen[0].examples] ?? []).map((source) => ({ source }));
-  return { models: chosen, examples };
+  const [name] = chosen[0].runs;
+  if (!examples.has(name)) askExamples(name).then(() => app.takeModels(app.state.models));
+  return { models: chosen, examples: examples.get(name) };
 }
 
 function makeModel(data, number) {
@@ -168,211 +199,108 @@ function makeModel(data, number) {
   return models.get(key);
 }
 
-/** Draws the list of runs with a column of boxes for each side. */
-function drawModels(app) {
+/** Returns the list of runs with a column of boxes for each side. */
+function viewModels(app) {
+  const { t } = app;
   const sides = app.page.models.map(({ runs }) => runs);
-  const chosen = app.page.models.map(({ name }) => name);
-  replaceInside(
-    find("models-chosen"),
-    ...chosen.flatMap((name, side) => (side ? [" · ", isolate(name)] : [isolate(name)]))
-  );
-  if (!find("models").open) return;
-  const toggle = (side, name, on) => {
+  const toggle = (side, name, box) => {
     const next = [sides[0] ?? [], sides[1] ?? []];
-    next[side] = on ? [...next[side], name] : next[side].filter((each) => each !== name);
+    next[side] = box.checked ? [...next[side], name] : next[side].filter((each) => each !== name);
     const left = next.filter((names) => names.length);
-    if (left.length)
+    if (!left.length)
+      box.checked = true; // one has to be chosen
+    else
       app.change({ models: writeNames(left), selectedModel: 0, begin: [], changed: [], at: -1, tried: null });
-    else drawModels(app); // one has to be chosen
   };
   const box = (side, name) =>
-    make("input", {
+    h("input", {
       type: "checkbox",
-      "data-key": `side-${side}-${name.replace(/[^\w-]/g, (letter) => `_${letter.codePointAt(0)}`)}`,
       checked: sides[side]?.includes(name) ?? false,
-      "aria-label": `${name}: ${own(side ? "right" : "left")}`,
-      onchange: (event) => toggle(side, name, event.target.checked),
+      "aria-label": `${name}: ${t(side ? "right" : "left")}`,
+      onchange: (event) => toggle(side, name, event.target),
     });
+  const rows = served.models.map(({ name, title, attention, error }) =>
+    h(
+      "tr",
+      { key: name, class: error && "broken" },
+      h("td", {}, error ? null : box(0, name)),
+      h("td", {}, error ? null : box(1, name)),
+      h("th", { scope: "row" }, h("bdi", {}, name)),
+      error
+        ? h("td", { colspan: 2, title: error }, t("cannotRead"))
+        : [title, attention].map((text) => h("td", {}, h("bdi", {}, text)))
+    )
+  );
   const head = ["left", "right", "run", "architecture", "mechanism"].map((key) =>
-    make("th", { scope: "col" }, own(key))
+    h("th", { scope: "col" }, t(key))
   );
-  const rows = served.models.map((model) =>
-    model.error
-      ? make(
-          "tr",
-          { class: "broken" },
-          make("td"),
-          make("td"),
-          make("th", { scope: "row" }, isolate(model.name)),
-          make("td", { colspan: 2, title: model.error }, own("cannotRead"))
-        )
-      : make(
-          "tr",
-          {},
-          make("td", {}, box(0, model.name)),
-          make("td", {}, box(1, model.name)),
-          make("th", { scope: "row" }, isolate(model.name)),
-          make("td", {}, isolate(model.title)),
-          make("td", {}, isolate(model.attention))
-        )
-  );
-  const table = make(
-    "table",
-    { class: "plain" },
-    make("thead", {}, make("tr", {}, ...head)),
-    make("tbody", {}, ...rows)
-  );
-  replaceInside(find("models-list"), table);
+  return h("table", { class: "plain" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows));
 }
 
-// -- layers and heads --------------------------------------------------------------------------------------
-
-/** Returns the parts of a model that have attention, and that can be shown: a GRU has one. */
-function listParts(model) {
-  return PARTS.filter((part) => model.heads[part]);
+/** Asks for the runs again: there may be new ones since the page was opened. */
+async function renewModels(app) {
+  if (!find("models").open) return;
+  const { models: described } = await getJson(`${SERVER}/models`);
+  const readableNow = new Set(described.filter(({ error }) => !error).map(({ name }) => name));
+  if (!app.page.models.flatMap(({ runs }) => runs).every((name) => readableNow.has(name))) return;
+  takeServed(described);
+  drawOwn(app);
 }
 
-/** Returns whether a model has attention of which the mean over all heads is not all there is. */
-function hasHeads(model) {
-  return listParts(model).length > 1 || model.layers * model.heads.cross > 1;
-}
+// -- the page ----------------------------------------------------------------------------------------------
 
-/** Returns whether something else than the mean over all heads, which is always there, is asked for. */
-function wantsHeads({ state }) {
-  return state.part !== "cross" || state.layer !== MEAN || state.head !== MEAN;
-}
-
-function drawHeads(app) {
-  const { state, page } = app;
-  // What can be chosen is what the model with the most of it has.
-  const most = (count) => Math.max(...page.models.map(count));
-  const layers = most((model) => model.layers);
-  const heads = most((model) => model.heads[state.part] ?? 1);
-  const parts = PARTS.filter((part) => page.models.some((model) => listParts(model).includes(part)));
-  find("heads").hidden = !page.models.some(hasHeads);
-  const numbers = (count) => Array.from({ length: count }, (_, place) => String(place + 1));
-  const number = (value) => (value === MEAN || value === ALL ? own(value) : value);
-  fillSelect(find("part"), parts, own, state.part);
-  fillSelect(find("layer"), [MEAN, ...numbers(layers)], number, state.layer);
-  fillSelect(find("head"), [MEAN, ALL, ...(heads > 1 ? numbers(heads) : [])], number, state.head);
-  find("part").parentElement.hidden = parts.length === 1;
-  find("layer").parentElement.hidden = layers === 1 || state.head === ALL;
-}
-
-function addToQuestion(app, number) {
-  const data = app.page.models[number];
-  if (!wantsHeads(app) || !hasHeads(data)) return {};
-  return { heads: listParts(data).includes(app.state.part) ? app.state.part : "cross" };
-}
-
-/** Draws the heads that were chosen; null if it is the mean of all, which is drawn as ever. */
-function makePicture(app, answer, chosen, on, room) {
-  const { state, t } = app;
-  const { translation, grid, model } = answer;
-  const found = translation.heads;
-  if (!found || !wantsHeads(app)) return null;
-  const maps = found[state.unit];
-  const withNames = (layer, head) =>
-    maps.length > 1 ? own("headName", { layer, head }) : own("headOnly", { head });
-  if (state.head === ALL) {
-    const choose = (layer, head) =>
-      app.change({ layer: maps.length > 1 ? String(layer) : MEAN, head: String(head) });
-    const describe = (words) => own("headSpread", { words });
-    return makeSmallMaps(maps, withNames, choose, describe, own("smallHint"), t);
-  }
-  // The other model, or the other part, may have more of them than this one.
-  const layer = maps[Number(state.layer) - 1];
-  const head = maps[0][Number(state.head) - 1] && state.head;
-  const heads = (layer ? [layer] : maps).map((each) => (head ? each[Number(head) - 1] : meanMap(each)));
-  const shown = makePartGrid(found.part, translation, state.unit, model.isBpe, grid, meanMap(heads));
-  const isSource = found.part === "encoder";
-  const points = isSource ? { ...on, select: () => {} } : on;
-  const name = [
-    own(`${found.part}Name`),
-    ...(maps.length > 1 ? [layer ? own("layerName", { layer: state.layer }) : own("layerMean")] : []),
-    ...(maps[0].length > 1 ? [head ? own("headOnly", { head }) : own("headMean")] : []),
-  ].join(", ");
-  return makeHeadPicture(name, shown, isSource ? -1 : chosen, state.view, t, points, room);
-}
-
-// -- start -------------------------------------------------------------------------------------------------
-
-function refuseChange(_app, answer) {
+function refuseChange({ t }, answer) {
   const { runs, in_browser } = answer.model.data;
-  if (runs.length > 1) return own("ensembleChange", { count: runs.length });
-  return in_browser ? "" : own("ownMechanism");
+  if (runs.length > 1) return t("ensembleChange", { count: runs.length });
+  return in_browser ? "" : t("ownMechanism");
 }
-
-/** Writes the texts of the frame and of this view, and returns the notices. */
-function writeOwnTexts({ t }) {
-  own = makeViewTexts(TEXTS, t.language);
-  writeTexts(own, []);
-  document.title = `${own("title")} · Augenmerk`;
-  for (const node of findAll("[data-own]")) node.textContent = own(node.dataset.own);
-  return [own("privacy"), own("changedInBrowser")];
-}
-
-function listenHere(app) {
-  for (const name of ["part", "layer", "head"]) {
-    find(name).addEventListener("change", () => app.change({ [name]: find(name).value }));
-  }
-  for (const name of ["theme", "language"]) {
-    find(name).addEventListener("change", () => rememberSwitch(name, find(name).value));
-  }
-  find("models").addEventListener("toggle", async () => {
-    drawModels(app);
-    if (!find("models").open) return;
-    // There may be new runs since the page was opened.
-    const { models: described } = await getJson("/workbench/translate/models");
-    const chosen = app.page.models.flatMap(({ runs }) => runs);
-    const missing = chosen.filter((name) => !described.some((model) => model.name === name && !model.error));
-    if (missing.length) return; // what is shown stays as it is
-    takeServed(described);
-    drawModels(app);
-  });
-}
-
-let isListening = false;
 
 function drawOwn(app) {
-  if (!isListening) {
-    isListening = true;
-    listenHere(app);
-  }
-  drawModels(app);
-  drawHeads(app);
+  const chosen = app.page.models.map(({ name }) => h("bdi", {}, name));
+  render(find("models-chosen"), chosen.length > 1 ? [chosen[0], " · ", chosen[1]] : chosen);
+  render(find("models-list"), find("models").open && viewModels(app));
+  render(find("heads"), viewHeads(app));
+}
+
+function writeTexts({ t }) {
+  writeFrame(t.language);
+  document.title = `${t("title")} · Augenmerk`;
 }
 
 keepViews();
-const first = writeNames([[readable[0].name]]);
-const countOf = (text) => (/^[1-9]\d?$/.test(text) ? text : MEAN);
-startPage(
+const [first] = readable;
+await askExamples(first.name);
+for (const name of ["theme", "language"]) {
+  find(name).addEventListener("change", () => rememberSwitch(name, find(name).value));
+}
+find("models").addEventListener("toggle", () => {
+  drawOwn(app);
+  renewModels(app);
+});
+const app = startPage(
   {
-    ...chooseModels(first),
-    beam: Math.min(readable[0].beam, served.max_beam),
+    ...chooseModels(writeNames([[first.name]])),
+    beam: Math.min(first.beam, served.max_beam),
     max_beam: served.max_beam,
     untouched: {
-      models: first,
+      models: writeNames([[first.name]]),
       part: "cross",
-      layer: MEAN,
-      head: MEAN,
-      theme: recallTheme(),
-      language: recallLanguage(),
+      layer: "mean",
+      head: "mean",
+      ...recallSwitches(),
     },
-    choices: {
-      models: (text) => writeNames(readNames(text)),
-      part: (text) => (PARTS.includes(text) ? text : "cross"),
-      layer: countOf,
-      head: (text) => (text === ALL ? ALL : countOf(text)),
-    },
+    choices: { models: (text) => writeNames(readNames(text)), ...HEAD_CHOICES },
   },
   {
+    texts: TEXTS,
+    notices: ["privacy", "changedInBrowser"],
     makeModel,
     chooseModels,
     addToQuestion,
     makePicture,
+    attentionAt,
     refuseChange,
-    writeTexts: writeOwnTexts,
+    writeTexts,
     draw: drawOwn,
   }
 );
