@@ -3,7 +3,7 @@
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -341,11 +341,12 @@ def test_a_server_that_is_away_is_waited_for(context: "BrowserContext", place: P
 def test_back_leads_to_what_was_shown_before(context: "BrowserContext", place: Place) -> None:
     view = TranslateTab(context, place, text=SENTENCE, beam="3")
     said = [view.said()]
-    for change in (
+    changes: list[Callable[[], None]] = [
         lambda: view.type(OTHER),
         lambda: view.tab.locator("#examples button").nth(1).click(),
         lambda: view.tab.locator("#place .candidate").nth(2).click(),
-    ):
+    ]
+    for change in changes:
         address = view.tab.url
         change()
         view.wait("address => location.href !== address", address)
