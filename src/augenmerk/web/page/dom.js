@@ -3,7 +3,7 @@
  * attribute, so that none of it can become markup.
  */
 
-const SVG = "http://www.w3.org/2000/svg";
+const SVG_NAMES = "http://www.w3.org/2000/svg";
 
 /** Sets attributes and listeners, and appends children; a string among them becomes a text node. */
 function fill(node, attributes, children) {
@@ -27,7 +27,7 @@ export function make(tag, attributes = {}, ...children) {
 
 /** Returns an SVG element. */
 export function makeSvg(tag, attributes = {}, ...children) {
-  return fill(document.createElementNS(SVG, tag), attributes, children);
+  return fill(document.createElementNS(SVG_NAMES, tag), attributes, children);
 }
 
 /** Returns a text whose writing direction does not disturb the text around it. */
@@ -74,7 +74,7 @@ export function rootFontSize() {
 }
 
 /** Returns what the tab key or an arrow key can reach in a container. */
-function findFocusable(container) {
+function findReachable(container) {
   return [...container.querySelectorAll("button, input, select, textarea, summary, [role=button]")].filter(
     (node) => !node.disabled
   );
@@ -92,14 +92,14 @@ export function replaceInside(container, ...nodes) {
     return;
   }
   const { key } = focused.dataset;
-  const place = findFocusable(container).indexOf(focused);
+  const place = findReachable(container).indexOf(focused);
   container.replaceChildren(...nodes);
   const same = key && container.querySelector(`[data-key="${key}"]`);
-  const beside = same ? findFocusable(same.parentElement) : [];
-  const inside = findFocusable(container);
+  const beside = same ? findReachable(same.parentElement) : [];
+  const inside = findReachable(container);
   let next = beside.includes(same) ? same : (beside[0] ?? inside[place] ?? inside.at(-1));
   for (let around = container; !next && around !== document.body; around = around.parentElement) {
-    const found = findFocusable(around.parentElement);
+    const found = findReachable(around.parentElement);
     next = found.find((node) => node.getAttribute("aria-pressed") === "true") ?? found[0];
   }
   next?.focus();

@@ -3,13 +3,13 @@
  * What a fragment says is not trusted: anything that cannot be is left out.
  */
 
+import { LANGUAGES, THEMES } from "./switches.js";
+
 const MAX_TEXT = 5000;
 const MAX_CHANGED = 500;
 export const VIEWS = ["map", "lines"];
 export const UNITS = ["words", "subwords"];
 export const PANELS = ["change", "beam"];
-export const THEMES = ["auto", "light", "dark", "projector"];
-export const LANGUAGES = ["en", "de"];
 
 /** Returns the state of a page that nobody has touched. */
 export function makeState(beam) {

@@ -4,8 +4,7 @@
  */
 
 import { find, findAll } from "../page/dom.js";
-import { LANGUAGES, THEMES } from "../page/state.js";
-import { applySwitches } from "../page/switches.js";
+import { applySwitches, LANGUAGES, THEMES } from "../page/switches.js";
 import { chooseLanguage, makeTexts } from "../page/texts.js";
 
 const TEXTS = {
