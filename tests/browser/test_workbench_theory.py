@@ -61,7 +61,7 @@ class ServedTab(TheoryTab):
         """Gives an answer, and returns what is said about it."""
         self.tab.fill('[data-control="answer"]', text)
         self.tab.click('[data-control="grade"]')
-        self.tab.wait_for_selector(".grade .verdict, .grade .error")
+        self.tab.wait_for_selector(".grade[aria-busy=false] .graded")
         return self.tab.inner_text(".grade")
 
 
@@ -133,14 +133,32 @@ def test_an_answer_is_graded_in_the_page(context: "BrowserContext", address: str
     said = view.answer("q = k_a + k_b")
     assert "Not correct" in said
     assert check("1.2", ["q = k_a + k_b"]).why in said
-    view.tab.fill('[data-control="answer"]', "")
     said = view.answer(RIGHT["1.2"])
-    view.wait("document.querySelector('.verdict.right') !== null")
+    view.tab.wait_for_selector(".verdict.right")
     assert check("1.2", [RIGHT["1.2"]]).why in view.tab.inner_text(".grade")
     view.tab.click(".grade summary")
     assert view.tab.locator(".grade tbody tr").count() == 4
     assert view.wait_for_fragment("answer") == RIGHT["1.2"]
+    view.tab.select_option("#language", "de")
+    view.wait_for_text(".verdict", "Richtig.")
+    view.answer("q = c k_a")
+    view.wait_for_text(".graded", "Die Anfrage zeigt nur auf einen der beiden Schlüssel.")
     assert view.complaints == []
+
+
+def test_a_server_that_is_away_grades_once_it_is_back(context: "BrowserContext", address: str) -> None:
+    view = ServedTab(context, address, "/theory/1.2")
+    view.answer("q = k_a + k_b")
+    context.set_offline(True)
+    view.tab.fill('[data-control="answer"]', RIGHT["1.2"])
+    view.control("grade")
+    view.wait_for_text("#away", "does not answer")
+    assert view.tab.locator("[role=alert]").count() == 1
+    assert "Not correct" in view.tab.inner_text(".grade")  # the last result stays
+    context.set_offline(False)
+    view.tab.wait_for_selector(".grade[aria-busy=false] .verdict.right")
+    assert view.tab.locator("#away").is_hidden()
+    assert all("DISCONNECTED" in each or "/theory/grade" in each for each in view.complaints)
 
 
 def test_what_cannot_be_read_is_text(context: "BrowserContext", address: str) -> None:
@@ -163,7 +181,7 @@ def test_the_tasks_are_pages_of_their_own(context: "BrowserContext", address: st
     assert "1.4 Two heads" in view.tab.inner_text(".question h2")
     view.tab.select_option("#language", "de")
     view.tab.select_option("#theme", "dark")
-    view.wait("document.querySelector('.work h3').textContent === 'Hinweise'")
+    view.wait_for_text(".work h3", "Hinweise")
     view.tab.reload()
     view.tab.wait_for_selector(".theory[data-drawn]")
     assert view.tab.inner_text(".work h3") == "Hinweise"  # remembered, as in all views

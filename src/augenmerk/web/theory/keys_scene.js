@@ -1,14 +1,16 @@
 /** Keys and a query in the plane, and beside them values and the output: to play with, and for 1.1. */
 
-import { make } from "../page/dom.js";
+import { choice, decimal, whole } from "../page/address.js";
+import { h } from "../page/view.js";
 import { attend } from "./attention.js";
-import { makeButton, makeCheckbox, makeChoice, makeSlider, makeWeightBars } from "./controls.js";
+import { button, chooser, figure, slider, weightBars } from "./controls.js";
 import { convexHull, leakBound, reach, strengthNeeded } from "./copying.js";
 import { showNotation } from "./notation.js";
-import { Plane } from "./plane.js";
+import { Plane, point, points } from "./plane.js";
 
 const EPS = 0.01; // the weight that all other keys together may have in the answer
 const MAX_KEYS = 8;
+const MAX_SCALE = 300;
 const TRAIL = 700; // milliseconds for which the way of the output can be seen
 const PLAY_KEYS = [
   [1.1, 0.35],
@@ -25,170 +27,36 @@ const PLAY_VALUES = [
   [-0.2, -0.9],
 ];
 
-/** Returns what the address may say about this picture. */
-export function specifyKeys(task, data) {
-  const isCopying = task === "1.1";
-  const keys = isCopying ? data.copying.keys : PLAY_KEYS;
-  const values = isCopying ? data.copying.values : PLAY_VALUES;
-  return {
-    q: { kind: "point", otherwise: isCopying ? [0.2, 1] : [0.95, 0.95] },
-    keys: { kind: "points", least: 3, most: MAX_KEYS, otherwise: keys },
-    values: { kind: "points", least: 3, most: MAX_KEYS, otherwise: values },
-    c: { kind: "number", least: 0.1, most: 300, otherwise: isCopying ? 4 : 3 },
-    root: { kind: "choice", choices: ["with", "without"], otherwise: "with" },
-    target: { kind: "number", least: 1, most: MAX_KEYS, otherwise: 1 },
-  };
+function keyColour(i) {
+  return `var(--s${i % 8})`;
 }
 
 export class KeysScene {
+  /** Returns what the address may say about this picture. */
+  static specify(task, data) {
+    const isCopying = task === "1.1";
+    const { keys, values } = isCopying ? data.copying : { keys: PLAY_KEYS, values: PLAY_VALUES };
+    return {
+      q: point(isCopying ? [0.2, 1] : [0.95, 0.95]),
+      keys: points(3, MAX_KEYS, keys),
+      values: points(3, MAX_KEYS, values),
+      c: decimal(0.1, MAX_SCALE, isCopying ? 4 : 3),
+      root: choice(["with", "without"], "with"),
+      target: whole(1, MAX_KEYS, 1),
+    };
+  }
+
   constructor(view) {
+    const { state } = view;
     this.view = view;
-    this.task = view.state.task;
+    this.isCopying = state.task === "1.1";
     this.trail = [];
-    const { t, state } = view;
-    const reachable = this.task === "1.1" ? 2.5 : 1.7;
     state.keys.length = state.values.length = Math.min(state.keys.length, state.values.length);
-    state.target = Math.min(Math.round(state.target), state.keys.length);
-    this.keyPlane = new Plane({
-      left: -reachable,
-      right: reachable,
-      bottom: -reachable,
-      top: reachable,
-      label: t("keyPlane"),
-    });
-    const room =
-      this.task === "1.1"
-        ? { left: -1.75, right: 1.75, bottom: -0.75, top: 2 }
-        : { left: -1.7, right: 1.7, bottom: -1.7, top: 1.7 };
-    this.valuePlane = new Plane({ ...room, label: t("valuePlane") });
-    this.addHandles();
-    this.weights = makeWeightBars(
-      state.keys.map((_, i) => `k_${i + 1}`),
-      t("weights")
-    );
-    this.scale = makeSlider({
-      name: "c",
-      label: t("scaleOfQuery"),
-      least: 0.1,
-      most: 300,
-      log: true,
-      value: state.c,
-      show: (c) => view.number(c, c < 10 ? 2 : 0),
-      oninput: (c) => view.set({ c }),
-      onchange: () => view.settled(),
-    });
-    this.said = make("p", { class: "said-now", role: "status" });
-    const figure = (plane, caption, ...more) =>
-      make("figure", {}, make("figcaption", {}, ...showNotation(caption)), plane.element, ...more);
-    const hint = make("p", { class: "hint" }, ...showNotation(t("levelHint")));
-    this.element = make(
-      "div",
-      { class: "scene" },
-      make(
-        "div",
-        { class: "column" },
-        figure(this.keyPlane, t("keyPlaneShort")),
-        make("div", { class: "settings" }, this.scale.element, ...this.makeSwitches(), hint)
-      ),
-      make(
-        "div",
-        { class: "column" },
-        figure(this.valuePlane, t("valuePlaneShort")),
-        make("div", { class: "beside" }, this.said, this.weights.element)
-      )
-    );
+    state.target = Math.min(state.target, state.keys.length);
+    const room = this.isCopying ? 2.5 : 1.7;
+    this.keyPlane = new Plane(view, [-room, room, -room, room], "q");
+    this.valuePlane = new Plane(view, this.isCopying ? [-1.75, 1.75, -0.75, 2] : [-1.7, 1.7, -1.7, 1.7]);
     this.planes = [this.keyPlane, this.valuePlane];
-  }
-
-  addHandles() {
-    const { view, keyPlane, valuePlane } = this;
-    const { t, state } = view;
-    const say = ([x, y]) => t("at", { x: view.number(x), y: view.number(y) });
-    const done = () => view.settled();
-    const movePoint = (name, i) => (point) => {
-      view.state[name][i] = point;
-      view.set({});
-    };
-    state.keys.forEach((_, i) => {
-      const common = { kind: "key", done, say, colour: `var(--s${i % 8})` };
-      keyPlane.addHandle({
-        ...common,
-        name: `k_${i + 1}`,
-        label: t("keyLabel", { number: i + 1 }),
-        get: () => view.state.keys[i],
-        move: movePoint("keys", i),
-      });
-      valuePlane.addHandle({
-        ...common,
-        kind: "value",
-        name: `v_${i + 1}`,
-        label: t("valueLabel", { number: i + 1 }),
-        get: () => view.state.values[i],
-        move: movePoint("values", i),
-      });
-    });
-    const query = keyPlane.addHandle({
-      name: "q",
-      kind: "query",
-      label: t("queryLabel"),
-      get: () => view.state.q,
-      move: (q) => view.set({ q }),
-      done,
-      say,
-      magnets: () => [[0, 0]],
-    });
-    keyPlane.fetchByClick(query);
-  }
-
-  makeSwitches() {
-    const { view } = this;
-    const { t, state } = view;
-    if (this.task === "1.1") {
-      this.target = makeChoice({
-        name: "target",
-        label: t("toCopy"),
-        choices: state.keys.map((_, i) => [String(i + 1), `k_${i + 1}`]),
-        value: state.target,
-        onchoose: (key) => {
-          view.set({ target: Number(key) });
-          if (view.state.reveal === "yes") this.reveal();
-          view.settled();
-        },
-      });
-      return [this.target.element];
-    }
-    this.root = makeCheckbox({
-      name: "root",
-      label: t("divideByRoot"),
-      value: state.root === "with",
-      onchange: (on) => {
-        view.set({ root: on ? "with" : "without" });
-        view.settled();
-      },
-    });
-    const more = (step) => () => {
-      const { keys, values } = view.state;
-      if (step < 0) [keys, values].forEach((each) => each.pop());
-      else if (keys.length < MAX_KEYS) {
-        const angle = 2.4 * keys.length + 0.3;
-        keys.push([1.2 * Math.cos(angle), 1.2 * Math.sin(angle)]);
-        values.push([1.1 * Math.cos(angle + 0.5), 1.1 * Math.sin(angle + 0.5)]);
-      }
-      view.rebuild();
-    };
-    return [
-      this.root.element,
-      make(
-        "div",
-        { class: "buttons" },
-        makeButton(t("fewerKeys"), more(-1), { disabled: state.keys.length <= 3, "data-control": "fewer" }),
-        makeButton(t("moreKeys"), more(1), {
-          disabled: state.keys.length >= MAX_KEYS,
-          "data-control": "more",
-        }),
-        makeButton(t("startAgain"), () => view.startAgain(), { "data-control": "again" })
-      ),
-    ];
   }
 
   /** The number by which the products q . k are multiplied. */
@@ -200,120 +68,207 @@ export class KeysScene {
   /** Moves the query to the best one for the key that is to be copied, if there is one. */
   reveal() {
     const { keys, target } = this.view.state;
-    const { query, margin } = reach(keys, [target - 1]);
-    if (!query) return;
-    const c = Math.min(300, Math.max(0.1, (strengthNeeded(keys.length, 1, EPS) * Math.SQRT2) / margin));
-    this.view.glide({ q: query, c });
+    const { query, margin } = reach(keys, target - 1);
+    if (query)
+      this.view.glide({ q: query, c: Math.min(MAX_SCALE, Math.max(0.1, scaleNeeded(keys, margin))) });
   }
 
   draw(now) {
     const { view, keyPlane, valuePlane } = this;
-    const { q, keys, values, c, target } = view.state;
-    const { weights, output } = attend(q, keys, values, this.factor);
-    this.scale.set(c);
-    this.root?.set(view.state.root === "with");
-    this.target?.set(target);
-    this.drawKeys(weights);
-    const going = this.drawValues(weights, output, now);
-    for (const { element, name, kind } of [...keyPlane.handles, ...valuePlane.handles]) {
-      if (kind !== "query")
-        element.style.setProperty("--weight", weights[Number(name.slice(2)) - 1].toFixed(4));
-    }
-    this.weights.set(
-      weights,
-      (weight) => view.number(weight, 3),
-      keys.map((_, i) => `var(--s${i % 8})`)
-    );
+    const { t, state } = view;
+    const { keys, values } = state;
+    const { weights, output } = attend(state.q, keys, values, this.factor);
     this.drawn = { weights, output };
-    return going;
+    this.follow(output, now);
+    const middle = [0, 1].map((r) => values.reduce((sum, value) => sum + value[r] / values.length, 0));
+    const names = keys.map((_, i) => `k_${i + 1}`);
+    return h(
+      "div",
+      { class: "scene" },
+      h(
+        "div",
+        { class: "column" },
+        figure(
+          t("keyPlaneShort"),
+          keyPlane.describe(t("keyPlane"), () => this.paintKeys())
+        ),
+        h(
+          "div",
+          { class: "settings" },
+          slider(view, "c", t("scaleOfQuery"), {
+            least: 0.1,
+            most: MAX_SCALE,
+            log: true,
+            show: (c) => view.number(c, c < 10 ? 2 : 0),
+          }),
+          this.isCopying ? this.describeTarget(names) : this.describeSwitches(),
+          h("p", { class: "hint" }, showNotation(t("levelHint")))
+        )
+      ),
+      h(
+        "div",
+        { class: "column" },
+        figure(
+          t("valuePlaneShort"),
+          valuePlane.describe(t("valuePlane"), () => this.paintValues(now), middle)
+        ),
+        h(
+          "div",
+          { class: "beside" },
+          view.describeSaid(),
+          weightBars(
+            view,
+            t("weights"),
+            names,
+            weights,
+            keys.map((_, i) => keyColour(i))
+          )
+        )
+      )
+    );
   }
 
-  drawKeys(weights) {
-    const { view, keyPlane } = this;
-    const { q, keys, target, reveal: revealed } = view.state;
-    const isCopying = this.task === "1.1";
+  describeTarget(names) {
+    const { view } = this;
+    return chooser({
+      name: "target",
+      label: view.t("toCopy"),
+      choices: names.map((name, i) => [i + 1, name]),
+      value: view.state.target,
+      onchoose: (target) => {
+        view.set({ target });
+        if (view.state.reveal === "yes") this.reveal();
+        view.settled();
+      },
+    });
+  }
+
+  describeSwitches() {
+    const { view } = this;
+    const { t, state } = view;
+    const { keys, values } = state;
+    const change = (changes) => {
+      view.set(changes);
+      view.settled();
+    };
+    const remove = () => change({ keys: keys.slice(0, -1), values: values.slice(0, -1) });
+    const add = () => {
+      const angle = 2.4 * keys.length + 0.3;
+      const at = (radius, turn) => [radius * Math.cos(angle + turn), radius * Math.sin(angle + turn)];
+      change({ keys: [...keys, at(1.2, 0)], values: [...values, at(1.1, 0.5)] });
+    };
+    const root = {
+      type: "checkbox",
+      "data-control": "root",
+      checked: state.root === "with",
+      onchange: ({ target }) => change({ root: target.checked ? "with" : "without" }),
+    };
+    return [
+      h("label", { class: "check" }, h("input", root), h("span", {}, showNotation(t("divideByRoot")))),
+      h(
+        "div",
+        { class: "buttons" },
+        button(t("fewerKeys"), remove, { disabled: keys.length <= 3, "data-control": "fewer" }),
+        button(t("moreKeys"), add, { disabled: keys.length >= MAX_KEYS, "data-control": "more" }),
+        button(t("startAgain"), () => view.startAgain(), { "data-control": "again" })
+      ),
+    ];
+  }
+
+  /** Returns what can be moved of "keys" or "values". */
+  listHandles(name, kind) {
+    const { view, drawn } = this;
+    return view.state[name].map((at, i) => ({
+      name: `${kind[0]}_${i + 1}`,
+      kind,
+      label: view.t(`${kind}Label`, { number: i + 1 }),
+      said: this.sayPlace(at),
+      at,
+      move: (moved) => view.set({ [name]: view.state[name].with(i, moved) }),
+      colour: keyColour(i),
+      weight: drawn.weights[i],
+    }));
+  }
+
+  sayPlace([x, y]) {
+    const { view } = this;
+    return view.t("at", { x: view.number(x), y: view.number(y) });
+  }
+
+  paintKeys() {
+    const { view, keyPlane, isCopying } = this;
+    const { q, keys, target, reveal } = view.state;
+    const { weights } = this.drawn;
     const coloured = keys.map((key, i) => ({ key, colour: view.rgb(i), count: 1 }));
     keyPlane.drawField(coloured, this.factor, view.fieldOpacity);
-    keyPlane.begin();
     keyPlane.drawAxes();
-    if (isCopying && revealed === "yes") this.drawReach();
-    else if (!isCopying)
-      keyPlane.polygon(
-        "hull",
-        convexHull(keys).map((i) => keys[i]),
-        { class: "hull faint" }
-      );
+    keyPlane.dot([0, 0], keyPlane.unit, { class: "axis ring" });
+    if (!isCopying) keyPlane.polygon(convexHull(keys), { class: "hull faint" });
+    else if (reveal === "yes") this.paintReach();
     // All keys beyond this line have a larger product with the query than the one on it.
     const on = keys[isCopying ? target - 1 : weights.indexOf(Math.max(...weights))];
     const length = Math.hypot(...q);
     if (length > 0.01) {
-      const along = [-q[1] / length, q[0] / length];
-      const ends = [-9, 9].map((far) => [on[0] + far * along[0], on[1] + far * along[1]]);
-      keyPlane.line("level", ...ends, { class: "level" });
+      const [from, to] = [-9, 9].map((far) => [on[0] - (far * q[1]) / length, on[1] + (far * q[0]) / length]);
+      keyPlane.line(from, to, { class: "level" });
     }
-    if (isCopying) keyPlane.dot("target", keys[target - 1], 13, { class: "target" });
-    keyPlane.arrow("query", [0, 0], q, { class: "query-arrow" });
-    keyPlane.end();
-    keyPlane.placeHandles([0, 0]);
+    if (isCopying) keyPlane.dot(keys[target - 1], 13, { class: "target" });
+    keyPlane.arrow(q);
+    const query = {
+      name: "q",
+      kind: "query",
+      label: view.t("queryLabel"),
+      said: this.sayPlace(q),
+      at: q,
+      move: (moved) => view.set({ q: moved }),
+      magnets: [[0, 0]],
+    };
+    return [...this.listHandles("keys", "key"), query];
   }
 
   /** Draws the answer to 1.1: the hull of the other keys, its nearest point, and which keys are hidden. */
-  drawReach() {
+  paintReach() {
+    const { keyPlane } = this;
     const { keys, target } = this.view.state;
-    const j = target - 1;
-    const others = keys.filter((_, i) => i !== j);
-    this.keyPlane.polygon(
-      "hull",
-      convexHull(others).map((i) => others[i]),
-      { class: "hull" }
-    );
-    const { query, margin, hullWeights } = reach(keys, [j]);
-    keys.forEach((key, i) => {
-      if (!reach(keys, [i]).query) this.keyPlane.dot(`hidden-${i}`, key, 11, { class: "hidden-key" });
+    const key = keys[target - 1];
+    keyPlane.polygon(convexHull(keys.toSpliced(target - 1, 1)), { class: "hull" });
+    keys.forEach((each, i) => {
+      if (!reach(keys, i).query) keyPlane.dot(each, 11, { class: "hidden-key" });
     });
+    const { query, margin } = reach(keys, target - 1);
     if (!query) return;
-    const nearest = [0, 1].map((r) => keys.reduce((sum, key, i) => sum + hullWeights[i] * key[r], 0));
-    this.keyPlane.line("margin", nearest, keys[j], { class: "margin" });
-    this.keyPlane.dot("nearest", nearest, 3.5, { class: "nearest" });
-    this.keyPlane.text("nearest-name", nearest, [-20, 10], "h_j", { class: "small" });
-    this.margin = margin;
+    const nearest = key.map((value, r) => value - margin * query[r]);
+    keyPlane.line(nearest, key, { class: "margin" });
+    keyPlane.dot(nearest, 3.5, { class: "nearest" });
+    keyPlane.text(nearest, [-20, 10], "h_j", { class: "small" });
   }
 
-  drawValues(weights, output, now) {
-    const { view, valuePlane } = this;
-    const { values, target } = view.state;
-    const going = this.drawTrail(valuePlane.clearCanvas(), output, now);
-    valuePlane.begin();
-    valuePlane.polygon(
-      "hull",
-      convexHull(values).map((i) => values[i]),
-      { class: "hull" }
-    );
-    weights.forEach((weight, i) => {
-      const look = {
-        class: "spring",
-        "stroke-width": 0.6 + 5.4 * weight,
-        "stroke-opacity": 0.12 + 0.88 * weight,
-      };
-      valuePlane.line(`spring-${i}`, output, values[i], look).style.setProperty("--own", `var(--s${i % 8})`);
-    });
-    if (this.task === "1.1") valuePlane.dot("target", values[target - 1], 13, { class: "target" });
-    drawOutput(valuePlane, "output", output, "a");
-    valuePlane.end();
-    const middle = [0, 1].map((r) => values.reduce((sum, value) => sum + value[r] / values.length, 0));
-    valuePlane.placeHandles(middle);
-    return going;
+  paintValues(now) {
+    const { valuePlane, drawn } = this;
+    const { values, target } = this.view.state;
+    this.paintTrail(valuePlane.clearCanvas(), now);
+    valuePlane.polygon(convexHull(values), { class: "hull" });
+    drawn.weights.forEach((weight, i) => valuePlane.spring(drawn.output, values[i], weight, keyColour(i)));
+    if (this.isCopying) valuePlane.dot(values[target - 1], 13, { class: "target" });
+    valuePlane.output(drawn.output, "a");
+    return this.listHandles("values", "value");
   }
 
-  /** Draws where the output was a moment ago; returns whether any of it is still to be seen. */
-  drawTrail(context, output, now) {
-    const { view, valuePlane, trail } = this;
+  /** Notes where the output is, and forgets where it was a while ago. */
+  follow(output, now) {
+    const { view, trail } = this;
     const last = trail.at(-1);
-    if (view.still) return false;
+    if (view.still) return;
     if (!last || Math.hypot(last[0] - output[0], last[1] - output[1]) > 0.004) trail.push([...output, now]);
     while (trail.length && now - trail[0][2] > TRAIL) trail.shift();
+    if (trail.length > 1) view.draw();
+  }
+
+  /** Draws where the output was a moment ago. */
+  paintTrail(context, now) {
+    const { trail, valuePlane } = this;
     context.lineCap = "round";
-    context.strokeStyle = view.ink;
+    context.strokeStyle = this.view.ink;
     for (let i = 1; i < trail.length; i++) {
       const age = (now - trail[i][2]) / TRAIL;
       context.globalAlpha = 0.35 * (1 - age) ** 2;
@@ -324,49 +279,38 @@ export class KeysScene {
       context.stroke();
     }
     context.globalAlpha = 1;
-    return trail.length > 1;
   }
 
-  /** Returns in words what is to be seen, once something has been moved. */
-  describe() {
+  /** Returns in words what there is to see. */
+  say() {
     const { view } = this;
     const { t, state } = view;
     const { weights, output } = this.drawn;
-    const number = (value, decimals = 2) => view.number(value, decimals);
-    if (this.task !== "1.1") {
+    if (!this.isCopying) {
       const most = weights.indexOf(Math.max(...weights));
-      return t("outputIs", {
-        x: number(output[0]),
-        y: number(output[1]),
-        key: `k_${most + 1}`,
-        weight: number(weights[most], 3),
-      });
+      const [x, y] = output.map((each) => view.number(each));
+      return t("outputIs", { x, y, key: `k_${most + 1}`, weight: view.number(weights[most], 3) });
     }
-    const j = state.target - 1;
-    const key = `k_${j + 1}`;
-    const weight = t("weightOfKey", { key, weight: number(weights[j], 3) });
+    const place = state.target - 1;
+    const key = `k_${state.target}`;
+    const weight = t("weightOfKey", { key, weight: view.number(weights[place], 3) });
     if (state.reveal !== "yes") return weight;
-    const { query, margin, hullWeights, ceiling } = reach(state.keys, [j]);
+    const { query, margin, hullWeights, ceiling } = reach(state.keys, place);
     if (query) {
-      const strength = state.c * margin * Math.SQRT1_2;
-      const bound = number(1 - leakBound(state.keys.length, 1, strength), 3);
-      const needed = (strengthNeeded(state.keys.length, 1, EPS) * Math.SQRT2) / margin;
-      return `${weight} ${t("canBeCopied", { key, margin: number(margin, 3), c: number(needed, 1), bound })}`;
+      const bound = 1 - leakBound(state.keys.length, 1, state.c * margin * Math.SQRT1_2);
+      const found = { margin: view.number(margin, 3), bound: view.number(bound, 3) };
+      const c = view.number(scaleNeeded(state.keys, margin), 1);
+      return `${weight} ${t("canBeCopied", { key, c, ...found })}`;
     }
     const mix = hullWeights
-      .map((w, i) => (w > 0.005 ? `${number(w)} k_${i + 1}` : ""))
+      .map((share, i) => (share > 0.005 ? `${view.number(share)} k_${i + 1}` : ""))
       .filter(Boolean)
       .join(" + ");
-    return `${weight} ${t("isHidden", { key, mix, ceiling: number(ceiling, 3) })}`;
+    return `${weight} ${t("isHidden", { key, mix, ceiling: view.number(ceiling, 3) })}`;
   }
 }
 
-/** Draws the output: a diamond, unlike keys and values. */
-export function drawOutput(plane, key, output, name, look = "output") {
-  const [x, y] = plane.toPixels(output);
-  plane.shape(key, "path", {
-    d: `M${x} ${y - 10}L${x + 10} ${y}L${x} ${y + 10}L${x - 10} ${y}Z`,
-    class: look,
-  });
-  if (name) plane.text(`${key}-name`, output, [0, -16], name, { class: "output-name" });
+/** Returns the scale with which the best query of length 1 copies a key in the plane. */
+function scaleNeeded(keys, margin) {
+  return (strengthNeeded(keys.length, 1, EPS) * Math.SQRT2) / margin;
 }

@@ -1,8 +1,9 @@
 /** Formulas as the questions write them, `mu_a + sqrt(d)`, set with Greek letters and subscripts. */
 
-import { make, makeSvg } from "../page/dom.js";
+import { h } from "../page/view.js";
 
 const GREEK = { alpha: "α", beta: "β", lambda: "λ", mu: "μ", eps: "ε" };
+const TAGS = { variable: "var", below: "sub", above: "sup" };
 
 const SYMBOL = new RegExp(
   [
@@ -45,21 +46,18 @@ export function readNotation(text) {
   return pieces;
 }
 
-/** Returns a text with its formulas as nodes of HTML. */
+/** Describes a text with its formulas. */
 export function showNotation(text) {
-  const tags = { variable: "var", below: "sub", above: "sup" };
-  return readNotation(text).map(({ text: piece, kind }) =>
-    kind === "plain" ? piece : make(tags[kind], {}, piece)
-  );
+  return readNotation(text).map(({ text: piece, kind }) => (kind in TAGS ? h(TAGS[kind], {}, piece) : piece));
 }
 
-/** Returns a name such as k_1 as nodes for an SVG text. */
+/** Describes a name such as k_1 for an SVG text. */
 export function showNotationInSvg(text) {
   let shift = 0;
   return readNotation(text).map(({ text: piece, kind }) => {
     const lower = kind === "below" ? 4 : kind === "above" ? -5 : 0;
     const attributes = { dy: lower - shift || null, class: kind };
     shift = lower;
-    return makeSvg("tspan", attributes, piece);
+    return h("tspan", attributes, piece);
   });
 }

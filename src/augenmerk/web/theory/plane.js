@@ -1,49 +1,120 @@
 /**
- * A part of the plane on the screen: a canvas for clouds and fields, over it an SVG for shapes, and points
- * that are moved with a mouse, a finger or the arrow keys.
+ * A part of the plane on the screen: canvases for fields and clouds, over them an SVG for shapes, and points that are
+ * moved with a mouse, a finger or the arrow keys.
  */
 
-import { make, makeSvg } from "../page/dom.js";
+import { decimal } from "../page/address.js";
+import { create, h } from "../page/view.js";
 import { showNotationInSvg } from "./notation.js";
 
 const KEY_STEP = 0.05;
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 const CLOUD_PATHS = 24;
 const FIELD_CELL = 5; // pixels on the side of a cell of a field, which is smoothed when it is drawn
+const MAGNET_REACH = 9; // pixels
+/** The shapes of points: colour is never all that tells them apart. */
+const KNOBS = {
+  query: "M0-9A9 9 0 1 1 0 9A9 9 0 1 1 0-9Z",
+  key: "M0-7A7 7 0 1 1 0 7A7 7 0 1 1 0-7Z",
+  value: "M-6.5-6.5H6.5V6.5H-6.5Z",
+};
+
+/** A point in an address, `1,-0.5`. */
+export function point(otherwise) {
+  const { read, write } = decimal(-10, 10, 0);
+  return {
+    read: (text) => {
+      const found = text.split(",").map(read);
+      return found.length === 2 && !found.includes(null) ? found : null;
+    },
+    write: (one) => one.map(write).join(","),
+    otherwise,
+  };
+}
+
+/** Several points in an address, between semicolons. */
+export function points(least, most, otherwise) {
+  const { read, write } = point(null);
+  return {
+    read: (text) => {
+      const found = text.split(";", most + 1).map(read);
+      return found.length >= least && found.length <= most && !found.includes(null) ? found : null;
+    },
+    write: (all) => all.map(write).join(";"),
+    otherwise,
+  };
+}
 
 export class Plane {
-  /** Takes the part of the plane that is seen, and a label for those who do not see it. */
-  constructor({ left, right, bottom, top, label }) {
+  /** Takes the part of the plane that is seen; `fetched` is the name of a point that a click anywhere moves. */
+  constructor(view, [left, right, bottom, top], fetched = "") {
+    this.view = view;
     this.left = left;
     this.right = right;
     this.bottom = bottom;
     this.top = top;
-    this.canvas = make("canvas", { "aria-hidden": "true" });
-    this.shapes = makeSvg("g", { "aria-hidden": "true" });
-    this.labels = makeSvg("g", { "aria-hidden": "true" });
-    this.knobs = makeSvg("g");
-    this.svg = makeSvg("svg", { role: "group", "aria-label": label }, this.shapes, this.labels, this.knobs);
-    this.field = make("canvas", { class: "field", "aria-hidden": "true" });
-    this.element = make("div", { class: "plane" }, this.field, this.canvas, this.svg);
-    this.element.style.aspectRatio = `${right - left} / ${top - bottom}`;
+    this.fetched = fetched;
+    this.width = this.height = 0;
+    this.field = create(h("canvas", { class: "field", "aria-hidden": "true" }));
+    this.canvas = create(h("canvas", { "aria-hidden": "true" }));
+    new ResizeObserver(() => this.measure()).observe(this.canvas);
+    this.fieldDrawn = "";
+    this.held = null; // which point is dragged, and how far the pointer is from its middle
     this.handles = [];
-    this.drawn = new Map(); // shapes by their key
-    this.width = 0;
-    this.height = 0;
+    this.listeners = {
+      onpointerdown: (event) => this.grab(event),
+      onpointermove: (event) => this.drag(event),
+      onpointerup: () => this.letGo(),
+      onpointercancel: () => this.letGo(),
+      onlostpointercapture: () => this.letGo(),
+      onkeydown: (event) => this.step(event),
+    };
   }
 
-  /** Takes over the size that the element has on the screen; returns false if it has none. */
+  /** Takes over the size that the plane has on the screen. */
   measure() {
-    const width = this.element.clientWidth;
-    const height = this.element.clientHeight;
-    if (width !== this.width || height !== this.height) {
-      [this.width, this.height] = [width, height];
-      const dots = window.devicePixelRatio || 1;
-      this.canvas.width = Math.round(width * dots);
-      this.canvas.height = Math.round(height * dots);
-      this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    }
-    return width > 0;
+    const { clientWidth: width, clientHeight: height } = this.canvas;
+    if (width === this.width && height === this.height) return;
+    Object.assign(this, { width, height });
+    const dots = window.devicePixelRatio || 1;
+    Object.assign(this.canvas, { width: Math.round(width * dots), height: Math.round(height * dots) });
+    this.view.draw();
+  }
+
+  /**
+   * Describes the plane. `paint(plane)` draws shapes and returns the points that can be moved: {name, kind, label, said,
+   * at, move, colour, weight, magnets}. Their names turn away from `centre`.
+   */
+  describe(label, paint, centre = [0, 0]) {
+    this.shapes = [];
+    this.labels = [];
+    if (this.width) this.handles = paint(this);
+    return h(
+      "div",
+      {
+        class: "plane",
+        style: { "aspect-ratio": `${this.right - this.left} / ${this.top - this.bottom}` },
+      },
+      this.field,
+      this.canvas,
+      h(
+        "svg",
+        {
+          role: "group",
+          "aria-label": label,
+          class: this.fetched ? "fetches" : null,
+          viewBox: `0 0 ${this.width} ${this.height}`,
+          ...this.listeners,
+        },
+        h("g", { "aria-hidden": "true" }, this.shapes),
+        h("g", { "aria-hidden": "true" }, this.labels),
+        h(
+          "g",
+          {},
+          this.handles.map((handle) => this.describeHandle(handle, centre))
+        )
+      )
+    );
   }
 
   /** Returns where a point of the plane is in pixels. */
@@ -67,6 +138,91 @@ export class Plane {
     return this.width / (this.right - this.left);
   }
 
+  // -- points that are moved -------------------------------------------------------------------------------
+
+  describeHandle({ name, kind, label, said, at, colour, weight }, centre) {
+    const [x, y] = this.toPixels(at);
+    const [cx, cy] = this.toPixels(centre);
+    const away = Math.hypot(x - cx, y - cy) || 1;
+    const place = { x: ((x - cx) / away) * 19, y: ((y - cy) / away) * 19 };
+    return h(
+      "g",
+      {
+        key: name,
+        class: `handle ${kind}${this.held?.name === name ? " moving" : ""}`,
+        tabindex: 0,
+        role: "slider",
+        "aria-label": label,
+        "aria-valuemin": this.left,
+        "aria-valuemax": this.right,
+        "aria-valuenow": at[0].toFixed(2),
+        "aria-valuetext": said,
+        "data-handle": name,
+        transform: `translate(${x.toFixed(2)} ${y.toFixed(2)})`,
+        style: {
+          ...(colour && { "--own": colour }),
+          ...(weight !== undefined && { "--weight": weight.toFixed(4) }),
+        },
+      },
+      h("circle", { class: "hit", r: 22 }),
+      h("circle", { class: "halo", r: 15 }),
+      h("path", { class: "knob", d: KNOBS[kind] }),
+      h("text", { class: "name", "aria-hidden": "true", ...place }, showNotationInSvg(name))
+    );
+  }
+
+  find(name) {
+    return this.handles.find((handle) => handle.name === name);
+  }
+
+  /** Begins to drag a point, or to fetch one with a mouse; a finger beside the points scrolls the page. */
+  grab(event) {
+    const element = event.target.closest("[data-handle]");
+    const name = element?.dataset.handle ?? (event.pointerType === "touch" ? "" : this.fetched);
+    if (event.button !== 0 || !name) return;
+    const taken = element ?? event.currentTarget.querySelector(`[data-handle="${name}"]`);
+    const [px, py] = pointerPlace(event);
+    const [x, y] = this.toPixels(this.find(name).at);
+    this.held = { name, offset: element ? [x - px, y - py] : [0, 0] };
+    taken.setPointerCapture(event.pointerId);
+    taken.focus({ preventScroll: true });
+    event.preventDefault();
+    if (element) this.view.draw();
+    else this.drag(event);
+  }
+
+  /** Moves the point that is held, to a magnet if one is near. */
+  drag(event) {
+    if (!this.held) return;
+    const { name, offset } = this.held;
+    const [px, py] = pointerPlace(event);
+    const [x, y] = this.toPlane([px + offset[0], py + offset[1]]);
+    const { move, magnets = [] } = this.find(name);
+    const near = MAGNET_REACH / this.unit;
+    move(
+      magnets.find((magnet) => Math.hypot(magnet[0] - x, magnet[1] - y) < near) ?? this.keepInside([x, y])
+    );
+  }
+
+  letGo() {
+    if (!this.held) return;
+    this.held = null;
+    this.view.draw();
+    this.view.settled();
+  }
+
+  /** Moves a point by an arrow key. */
+  step(event) {
+    const arrow = ARROWS[event.key];
+    const handle = this.find(event.target.dataset.handle);
+    if (!arrow || !handle || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    const step = KEY_STEP * (event.shiftKey ? 5 : 1);
+    const moved = handle.at.map((value, axis) => Math.round((value + step * arrow[axis]) * 1000) / 1000);
+    handle.move(this.keepInside(moved));
+    this.view.settled();
+  }
+
   keepInside([x, y]) {
     const room = 0.02 * (this.right - this.left);
     return [
@@ -75,189 +231,74 @@ export class Plane {
     ];
   }
 
-  // -- points that are moved -------------------------------------------------------------------------------
-
-  /**
-   * Adds a point that can be moved. `get` returns where it is, `move` is called with where it was moved to, `done`
-   * that it was let go. It jumps to `magnets`, points that are worth hitting exactly.
-   */
-  addHandle({ name, label, kind, get, move, done, magnets = () => [], say, colour = null }) {
-    const hit = makeSvg("circle", { class: "hit", r: 22 });
-    const shape = makeSvg("path", { class: "knob", d: KNOBS[kind] });
-    const element = makeSvg(
-      "g",
-      {
-        class: `handle ${kind}`,
-        tabindex: 0,
-        role: "slider",
-        "aria-label": label,
-        "aria-valuemin": this.left,
-        "aria-valuemax": this.right,
-        "aria-valuenow": 0,
-        "data-handle": name,
-      },
-      hit,
-      makeSvg("circle", { class: "halo", r: 15 }),
-      shape,
-      makeSvg("text", { class: "name", "aria-hidden": "true" }, ...showNotationInSvg(name))
-    );
-    if (colour) element.style.setProperty("--own", colour);
-    const handle = { name, kind, element, get, move, done, say, magnets };
-    let offset = null; // from the pointer to the middle of the point
-    const here = (event) => {
-      const box = this.svg.getBoundingClientRect();
-      return [event.clientX - box.left, event.clientY - box.top];
-    };
-    handle.grab = (event, jump) => {
-      const [px, py] = here(event);
-      const [x, y] = this.toPixels(get());
-      offset = jump ? [0, 0] : [x - px, y - py];
-      element.setPointerCapture(event.pointerId);
-      element.classList.add("moving");
-      element.focus({ preventScroll: true });
-      if (jump) this.moveTo(handle, this.toPlane([px, py]));
-      event.preventDefault();
-    };
-    element.addEventListener("pointerdown", (event) => {
-      if (event.button === 0) handle.grab(event, false);
-    });
-    element.addEventListener("pointermove", (event) => {
-      if (offset === null) return;
-      const [px, py] = here(event);
-      this.moveTo(handle, this.toPlane([px + offset[0], py + offset[1]]));
-    });
-    for (const ending of ["pointerup", "pointercancel", "lostpointercapture"]) {
-      element.addEventListener(ending, () => {
-        if (offset === null) return;
-        offset = null;
-        element.classList.remove("moving");
-        done?.();
-      });
-    }
-    element.addEventListener("keydown", (event) => {
-      const arrow = ARROWS[event.key];
-      if (!arrow || event.ctrlKey || event.metaKey || event.altKey) return;
-      event.preventDefault();
-      const step = KEY_STEP * (event.shiftKey ? 5 : 1);
-      const rounded = get().map((value, axis) => Math.round((value + step * arrow[axis]) * 1000) / 1000);
-      move(this.keepInside(rounded));
-      done?.();
-    });
-    this.handles.push(handle);
-    this.knobs.append(element);
-    return handle;
-  }
-
-  /** Moves a point, to a magnet if one is near. */
-  moveTo(handle, point) {
-    const near = 9 / this.unit;
-    const magnet = handle.magnets().find(([x, y]) => Math.hypot(x - point[0], y - point[1]) < near);
-    handle.move(magnet ?? this.keepInside(point));
-  }
-
-  /** Lets a mouse anywhere in the plane fetch a point; a finger there scrolls the page. */
-  fetchByClick(handle) {
-    this.svg.classList.add("fetches");
-    this.svg.addEventListener("pointerdown", (event) => {
-      if (event.pointerType === "touch" || event.button !== 0 || event.target.closest(".handle")) return;
-      handle.grab(event, true);
-    });
-  }
-
-  /** Puts the points to where they are now; `centre` is what their names turn away from. */
-  placeHandles(centre) {
-    const [cx, cy] = this.toPixels(centre);
-    for (const { element, get, say } of this.handles) {
-      const point = get();
-      const [x, y] = this.toPixels(point);
-      element.setAttribute("transform", `translate(${x.toFixed(2)} ${y.toFixed(2)})`);
-      const away = Math.hypot(x - cx, y - cy) || 1;
-      const text = element.lastChild;
-      text.setAttribute("x", ((x - cx) / away) * 19);
-      text.setAttribute("y", ((y - cy) / away) * 19);
-      element.setAttribute("aria-valuenow", point[0].toFixed(2));
-      element.setAttribute(
-        "aria-valuetext",
-        say ? say(point) : point.map((each) => each.toFixed(2)).join("; ")
-      );
-    }
-  }
-
   // -- shapes ----------------------------------------------------------------------------------------------
 
-  /** Begins a new picture: whatever is not drawn again goes away. */
-  begin() {
-    this.old = new Set(this.drawn.keys());
+  draw(tag, attributes) {
+    this.shapes.push(h(tag, attributes));
   }
 
-  /** Draws a shape, or changes the one with the same key. */
-  shape(key, tag, attributes, name) {
-    let node = this.drawn.get(key);
-    if (!node) {
-      node = makeSvg(tag, {}, ...(name === undefined ? [] : showNotationInSvg(name)));
-      node.written = name;
-      this.drawn.set(key, node);
-      (tag === "text" ? this.labels : this.shapes).append(node);
-    } else if (node.written !== name) {
-      node.replaceChildren(...showNotationInSvg(name));
-      node.written = name;
-    }
-    this.old.delete(key);
-    for (const [attribute, value] of Object.entries(attributes)) node.setAttribute(attribute, value);
-    return node;
-  }
-
-  end() {
-    for (const key of this.old) {
-      this.drawn.get(key).remove();
-      this.drawn.delete(key);
-    }
-  }
-
-  line(key, from, to, attributes) {
+  line(from, to, attributes) {
     const [x1, y1] = this.toPixels(from);
     const [x2, y2] = this.toPixels(to);
-    return this.shape(key, "line", { x1, y1, x2, y2, ...attributes });
+    this.draw("line", { x1, y1, x2, y2, ...attributes });
   }
 
-  dot(key, point, radius, attributes) {
-    const [cx, cy] = this.toPixels(point);
-    return this.shape(key, "circle", { cx, cy, r: radius, ...attributes });
+  /** Draws a line from an output to a value, as strong as the weight. */
+  spring(from, to, weight, colour) {
+    this.line(from, to, {
+      class: "spring",
+      "stroke-width": 0.6 + 5.4 * weight,
+      "stroke-opacity": 0.12 + 0.88 * weight,
+      style: { "--own": colour },
+    });
   }
 
-  polygon(key, points, attributes) {
-    const written = points
-      .map((point) =>
-        this.toPixels(point)
-          .map((each) => each.toFixed(1))
-          .join(",")
-      )
-      .join(" ");
-    return this.shape(key, "polygon", { points: written, ...attributes });
+  dot(at, radius, attributes) {
+    const [cx, cy] = this.toPixels(at);
+    this.draw("circle", { cx, cy, r: radius, ...attributes });
+  }
+
+  square(at, radius, colour) {
+    const [x, y] = this.toPixels(at);
+    const size = { x: x - radius, y: y - radius, width: 2 * radius, height: 2 * radius };
+    this.draw("rect", { ...size, class: "value-mark", style: { "--own": colour } });
+  }
+
+  polygon(corners, attributes) {
+    const written = corners.map((corner) => this.toPixels(corner).map((each) => each.toFixed(1)));
+    this.draw("polygon", { points: written.join(" "), ...attributes });
+  }
+
+  /** Draws a path around a point, in pixels. */
+  mark(at, d, attributes) {
+    const [x, y] = this.toPixels(at);
+    this.draw("path", { d, transform: `translate(${x} ${y})`, ...attributes });
+  }
+
+  /** Draws an output: a diamond, unlike keys and values. */
+  output(at, name, look = "output") {
+    this.mark(at, "M0-10L10 0L0 10L-10 0Z", { class: look });
+    this.text(at, [0, -16], name, { class: "output-name" });
   }
 
   /** Draws a text beside a point, with pixels between them. */
-  text(key, point, [dx, dy], name, attributes = {}) {
-    const [x, y] = this.toPixels(point);
-    return this.shape(key, "text", { x: x + dx, y: y + dy, ...attributes }, name);
+  text(at, [dx, dy], name, attributes = {}) {
+    const [x, y] = this.toPixels(at);
+    this.labels.push(h("text", { x: x + dx, y: y + dy, ...attributes }, showNotationInSvg(name)));
   }
 
-  /** Draws an arrow that ends a little before the point, where its knob is. */
-  arrow(key, from, to, attributes, before = 10) {
-    const [x1, y1] = this.toPixels(from);
+  /** Draws a query from the origin, which ends a little before its point. */
+  arrow(to, colour) {
+    const [x1, y1] = this.toPixels([0, 0]);
     const [x2, y2] = this.toPixels(to);
-    const length = Math.hypot(x2 - x1, y2 - y1);
-    const [ux, uy] = length ? [(x2 - x1) / length, (y2 - y1) / length] : [0, 0];
-    const end = Math.max(0, length - before);
-    const d = `M${x1} ${y1}L${x1 + ux * end} ${y1 + uy * end}`;
-    return this.shape(key, "path", { d, ...attributes });
+    const share = Math.max(0, 1 - 10 / (Math.hypot(x2 - x1, y2 - y1) || 1));
+    const d = `M${x1} ${y1}L${x1 + share * (x2 - x1)} ${y1 + share * (y2 - y1)}`;
+    this.draw("path", { d, class: "query-arrow", ...(colour && { style: { "--own": colour } }) });
   }
 
-  /** Draws two axes through the origin and a ring at distance 1. */
   drawAxes() {
-    this.line("axis-x", [this.left, 0], [this.right, 0], { class: "axis" });
-    this.line("axis-y", [0, this.bottom], [0, this.top], { class: "axis" });
-    this.dot("unit-circle", [0, 0], this.unit, { class: "axis ring" });
+    this.line([this.left, 0], [this.right, 0], { class: "axis" });
+    this.line([0, this.bottom], [0, this.top], { class: "axis" });
   }
 
   // -- canvas ----------------------------------------------------------------------------------------------
@@ -282,7 +323,7 @@ export class Plane {
     if (wanted === this.fieldDrawn) return;
     this.fieldDrawn = wanted;
     if (this.field.width !== columns || this.field.height !== rows) {
-      [this.field.width, this.field.height] = [columns, rows];
+      Object.assign(this.field, { width: columns, height: rows });
       // The browser enlarges and smooths it. The middle of a cell is the place that is computed.
       this.field.style.width = `${columns * FIELD_CELL}px`;
       this.field.style.height = `${rows * FIELD_CELL}px`;
@@ -291,38 +332,31 @@ export class Plane {
     const small = this.field.getContext("2d");
     const picture = small.createImageData(columns, rows);
     const logits = new Float64Array(keys.length);
-    let at = 0;
-    for (let row = 0; row < rows; row++) {
-      for (let column = 0; column < columns; column++) {
-        const [x, y] = this.toPlane([column * FIELD_CELL, row * FIELD_CELL]);
-        let highest = -Infinity;
-        for (let i = 0; i < keys.length; i++) {
-          logits[i] = (x * keys[i].key[0] + y * keys[i].key[1]) * scale;
-          if (logits[i] > highest) highest = logits[i];
-        }
-        let sum = 0;
-        let red = 0;
-        let green = 0;
-        let blue = 0;
-        for (let i = 0; i < keys.length; i++) {
-          const weight = Math.exp(logits[i] - highest) * keys[i].count;
-          sum += weight;
-          red += weight * keys[i].colour[0];
-          green += weight * keys[i].colour[1];
-          blue += weight * keys[i].colour[2];
-        }
-        picture.data[at] = red / sum;
-        picture.data[at + 1] = green / sum;
-        picture.data[at + 2] = blue / sum;
-        picture.data[at + 3] = opacity * 255;
-        at += 4;
+    for (let at = 0; at < columns * rows; at++) {
+      const [x, y] = this.toPlane([(at % columns) * FIELD_CELL, Math.floor(at / columns) * FIELD_CELL]);
+      let highest = -Infinity;
+      for (let i = 0; i < keys.length; i++) {
+        logits[i] = (x * keys[i].key[0] + y * keys[i].key[1]) * scale;
+        if (logits[i] > highest) highest = logits[i];
       }
+      let sum = 0;
+      let red = 0;
+      let green = 0;
+      let blue = 0;
+      for (let i = 0; i < keys.length; i++) {
+        const weight = Math.exp(logits[i] - highest) * keys[i].count;
+        sum += weight;
+        red += weight * keys[i].colour[0];
+        green += weight * keys[i].colour[1];
+        blue += weight * keys[i].colour[2];
+      }
+      picture.data.set([red / sum, green / sum, blue / sum, opacity * 255], 4 * at);
     }
     small.putImageData(picture, 0, 0);
   }
 
   /** Draws the first of a list of points x, y, x, y, ... as dots, which add up where they overlap. */
-  drawCloud(context, points, count, colour, opacity, radius = 1.7) {
+  drawCloud(context, list, count, colour, opacity, radius = 1.7) {
     context.fillStyle = colour;
     context.globalAlpha = opacity;
     const stepX = this.width / (this.right - this.left);
@@ -331,8 +365,8 @@ export class Plane {
     for (let first = 0; first < CLOUD_PATHS; first++) {
       context.beginPath();
       for (let n = first; n < count; n += CLOUD_PATHS) {
-        const x = (points[2 * n] - this.left) * stepX;
-        const y = (this.top - points[2 * n + 1]) * stepY;
+        const x = (list[2 * n] - this.left) * stepX;
+        const y = (this.top - list[2 * n + 1]) * stepY;
         context.rect(x - radius, y - radius, 2 * radius, 2 * radius);
       }
       context.fill();
@@ -341,9 +375,8 @@ export class Plane {
   }
 }
 
-/** The shapes of points: colour is never all that tells them apart. */
-const KNOBS = {
-  query: "M0-9A9 9 0 1 1 0 9A9 9 0 1 1 0-9Z",
-  key: "M0-7A7 7 0 1 1 0 7A7 7 0 1 1 0-7Z",
-  value: "M-6.5-6.5H6.5V6.5H-6.5Z",
-};
+/** Returns where a pointer is, in pixels of the element that listens. */
+function pointerPlace(event) {
+  const box = event.currentTarget.getBoundingClientRect();
+  return [event.clientX - box.left, event.clientY - box.top];
+}

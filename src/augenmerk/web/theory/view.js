@@ -1,61 +1,54 @@
 /** A question with its picture, hints and a box for an answer; or the picture alone, to play with. */
 
-import { findFocused, make, replaceInside } from "../page/dom.js";
+import { choice, readState, text, whole, writeState } from "../page/address.js";
 import { showNumber } from "../page/shown.js";
-import { readFragment, writeFragment } from "./fragment.js";
-import { HeadsScene, specifyHeads } from "./heads_scene.js";
-import { KeysScene, specifyKeys } from "./keys_scene.js";
+import { h, render } from "../page/view.js";
+import { button } from "./controls.js";
+import { HeadsScene } from "./heads_scene.js";
+import { KeysScene } from "./keys_scene.js";
 import { showNotation } from "./notation.js";
-import { MAX_ANSWER, makeAnswer, makeHints, makeQuestion } from "./question.js";
-import { SelfScene, specifySelf } from "./self_scene.js";
+import { describeAnswer, describeHints, describeQuestion, MAX_ANSWER } from "./question.js";
+import { SelfScene } from "./self_scene.js";
 
 const GLIDE = 550; // milliseconds
 const ADDRESS_PAUSE = 150;
 export const PLAY = "play";
 const SCENES = {
-  [PLAY]: [KeysScene, specifyKeys],
-  1.1: [KeysScene, specifyKeys],
-  1.2: [HeadsScene, specifyHeads],
-  1.3: [HeadsScene, specifyHeads],
-  1.4: [HeadsScene, specifyHeads],
-  1.5: [HeadsScene, specifyHeads],
-  1.6: [SelfScene, specifySelf],
-  1.7: [SelfScene, specifySelf],
+  ...{ [PLAY]: KeysScene, 1.1: KeysScene, 1.2: HeadsScene, 1.3: HeadsScene },
+  ...{ 1.4: HeadsScene, 1.5: HeadsScene, 1.6: SelfScene, 1.7: SelfScene },
 };
-
-/** Returns #rrggbb as three numbers. */
-function readColour(text) {
-  return [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16));
-}
 
 export class TheoryView {
   /**
    * Takes the element to fill, the data that Python wrote, and what depends on where the page is:
    *
-   *     t           the texts
+   *     getTexts    a function that applies the page's colours and language, of a state, and returns the texts
    *     task        the task to begin with
    *     linkTo      a function from a task to its address
    *     grade       an async function from a task and an answer to a grade; null if nobody is there to grade
    *     more        a specification of what else is in the fragment, such as the colours
    */
-  constructor(root, data, { t, task, linkTo, grade, more = {} }) {
+  constructor(root, data, { getTexts, task, linkTo, grade = null, more = {} }) {
     this.root = root;
     this.data = data;
-    this.t = t;
-    this.firstTask = task;
+    this.getTexts = getTexts;
     this.linkTo = linkTo;
     this.grade = grade;
-    this.more = more;
     this.tasks = [PLAY, ...data.questions.map((question) => question.task)].filter((each) => each in SCENES);
+    this.general = {
+      task: choice(this.tasks, task),
+      hints: whole(0, 9, 0),
+      reveal: choice(["yes", "no"], "no"),
+      answer: text(MAX_ANSWER),
+      ...more,
+    };
+    this.kept = ["task", "hints", "answer", ...Object.keys(more)]; // when the picture is as at the start
     this.frame = 0; // the animation frame that is asked for
-    this.gliding = null;
     this.timer = 0;
-    this.still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    matchMedia("(prefers-reduced-motion: reduce)").addEventListener(
-      "change",
-      ({ matches }) => (this.still = matches)
-    );
-    new ResizeObserver(() => this.draw()).observe(root);
+    this.focused = ""; // what is to have the focus after the next drawing
+    const motion = matchMedia("(prefers-reduced-motion: reduce)");
+    this.still = motion.matches;
+    motion.addEventListener("change", ({ matches }) => (this.still = matches));
     window.addEventListener("hashchange", () => this.readAddress());
     this.readAddress();
   }
@@ -64,34 +57,27 @@ export class TheoryView {
 
   /** Takes over what the address says. */
   readAddress() {
-    const general = {
-      task: { kind: "choice", choices: this.tasks, otherwise: this.firstTask },
-      hints: { kind: "number", least: 0, most: 9, otherwise: 0 },
-      reveal: { kind: "choice", choices: ["yes", "no"], otherwise: "no" },
-      answer: { kind: "text", most: MAX_ANSWER, otherwise: "" },
-      ...this.more,
-    };
     this.address = location.hash;
-    const { task } = readFragment(location.hash, general);
-    this.specification = { ...general, ...SCENES[task][1](task, this.data) };
-    const before = this.state?.task;
-    this.state = readFragment(location.hash, this.specification);
-    this.gliding = null;
-    this.onaddress();
-    this.build();
-    if (before && before !== task) this.root.querySelector("h2")?.focus({ preventScroll: true });
+    const { task } = readState(location.hash, this.general);
+    this.specification = { ...this.general, ...SCENES[task].specify(task, this.data) };
+    if (task !== this.state?.task) {
+      if (this.state) this.focused = "h2";
+      this.graded = null;
+      this.isGrading = false;
+    }
+    this.state = readState(location.hash, this.specification);
+    this.isDrawn = false;
+    this.restyle();
+    this.startScene();
   }
-
-  /** Is called when the address says something else; a page with more in its address overrides it. */
-  onaddress() {}
 
   writeAddress() {
     // A person may have gone elsewhere just now; the event that says so comes later.
     if (location.hash !== this.address) return;
-    const fragment = writeFragment(this.state, this.specification);
-    if (fragment === (location.hash || "#")) return;
+    const fragment = writeState(this.state, this.specification);
+    if (fragment === location.hash.slice(1)) return;
     try {
-      history.replaceState(null, "", fragment === "#" ? location.pathname + location.search : fragment);
+      history.replaceState(null, "", fragment ? `#${fragment}` : location.pathname + location.search);
     } catch {
       // Some browsers refuse if it happens too often, as while a slider is dragged.
     }
@@ -113,11 +99,9 @@ export class TheoryView {
 
   settle() {
     this.writeAddress();
-    if (!("drawn" in this.root.dataset)) return; // the picture is described when it is drawn
-    const text = this.scene.describe();
-    if (text === this.scene.said.written) return;
-    this.scene.said.written = text;
-    this.scene.said.replaceChildren(...showNotation(text));
+    if (!this.isDrawn) return; // the picture is described when it is drawn
+    this.said = this.scene.say();
+    this.draw();
   }
 
   /** Moves points and numbers of the state to where they should be, not too fast for the eye. */
@@ -140,7 +124,9 @@ export class TheoryView {
     const mix = (a, b) =>
       Array.isArray(a) ? a.map((value, i) => mix(value, b[i])) : share === 1 ? b : a + (b - a) * eased;
     for (const name of Object.keys(to)) this.state[name] = mix(from[name], to[name]);
-    if (share === 1) {
+    if (share < 1) {
+      this.draw();
+    } else {
       this.gliding = null;
       this.settled();
     }
@@ -148,19 +134,38 @@ export class TheoryView {
 
   /** Has the picture as it was at first; hints and answer stay. */
   startAgain() {
-    const kept = ["task", "hints", "answer", ...Object.keys(this.more)];
     for (const [name, { otherwise }] of Object.entries(this.specification)) {
-      if (!kept.includes(name)) this.state[name] = structuredClone(otherwise);
+      if (!this.kept.includes(name)) this.state[name] = structuredClone(otherwise);
     }
-    this.rebuild();
+    this.startScene();
+    this.settled();
   }
 
-  /** Makes everything again, as when the number of keys has changed. */
-  rebuild() {
+  startScene() {
+    this.scene?.leave?.();
     this.gliding = null;
-    const focused = findFocused()?.dataset?.control;
-    this.build();
-    if (focused) this.root.querySelector(`[data-control="${focused}"]`)?.focus();
+    this.said = "";
+    this.isDrawn = false;
+    delete this.root.dataset.drawn;
+    this.scene = new SCENES[this.state.task](this);
+    this.draw();
+  }
+
+  /** Has the answer graded; what was found about the one before stays until then. */
+  async check() {
+    const { task, answer } = this.state;
+    this.isGrading = true;
+    this.draw();
+    const graded = await this.grade(task, answer).catch((error) => ({ failed: error.message }));
+    if (task !== this.state.task) return;
+    Object.assign(this, { graded, isGrading: false });
+    this.draw();
+  }
+
+  toggleReveal() {
+    const isRevealed = this.state.reveal !== "yes";
+    this.set({ reveal: isRevealed ? "yes" : "no" });
+    if (isRevealed) this.scene.reveal();
     this.settled();
   }
 
@@ -174,28 +179,50 @@ export class TheoryView {
   drawNow(now) {
     this.frame = 0;
     if (this.gliding) this.stepGlide(now);
-    if (this.scene.planes.some((plane) => !plane.measure())) return;
-    const goesOn = this.scene.draw(now);
-    if (goesOn || this.gliding) this.draw();
-    if (!this.scene.isDescribed) this.settled();
-    this.scene.isDescribed = true;
-    this.root.dataset.drawn = "";
+    const { state, root } = this;
+    const question = this.findQuestion(state.task);
+    const picture = this.scene.draw(now);
+    render(
+      root,
+      this.describeMenu(),
+      question ? this.describeTask(question, picture) : this.describePlay(picture)
+    );
+    if (this.shownTask !== state.task) {
+      this.shownTask = state.task;
+      const menu = root.querySelector("nav"); // on a narrow screen it is wider than the screen
+      menu.scrollLeft = menu.querySelector("[aria-current]").offsetLeft - menu.offsetLeft - 60;
+    }
+    if (this.focused) root.querySelector(this.focused)?.focus({ preventScroll: true });
+    this.focused = "";
+    if (this.isDrawn || this.scene.planes.some(({ width }) => !width)) return;
+    this.isDrawn = true;
+    this.settled();
+    root.dataset.drawn = "";
   }
 
-  /** Takes over the colours of the page. */
-  readColours() {
+  /** Gives the focus to what a selector finds once it is there. */
+  focusLater(selector) {
+    this.focused = selector;
+    this.draw();
+  }
+
+  /** Takes over the colours and the language of the page. */
+  restyle() {
+    this.t = this.getTexts(this.state);
     const { theme } = document.documentElement.dataset;
     const isDark = theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     this.series = this.data.colours[isDark ? "dark" : "light"];
     this.series.forEach((colour, i) => this.root.style.setProperty(`--s${i}`, colour));
     this.fieldOpacity = isDark ? 0.26 : 0.2;
-    // Read once, for asking in every frame would have the browser compute all styles again.
+    // Read once, because asking in every frame would have the browser compute all styles again.
     this.ink = getComputedStyle(this.root).getPropertyValue("--ink").trim();
+    if (this.isDrawn) this.settle();
+    this.draw();
   }
 
   /** Returns one of the colours of keys and clouds as numbers from 0 to 255. */
   rgb(i) {
-    return readColour(this.series[i % this.series.length]);
+    return [1, 3, 5].map((at) => parseInt(this.series[i % this.series.length].slice(at, at + 2), 16));
   }
 
   /** Writes a number in the manner of the page's language, never as -0.00. */
@@ -204,115 +231,67 @@ export class TheoryView {
     return showNumber(rounded === 0 ? 0 : rounded, this.t.language, decimals);
   }
 
-  /** Takes other texts or colours. */
-  restyle(t) {
-    this.t = t;
-    this.build();
-  }
-
   /** Returns a question in the language of the page, undefined if a task has none. */
   findQuestion(task) {
     const question = this.data.questions.find((each) => each.task === task);
     return question && { ...question, ...question[this.t.language] };
   }
 
-  // -- the page --------------------------------------------------------------------------------------------
-
-  build() {
-    const { t, state } = this;
-    this.readColours();
-    const question = this.findQuestion(state.task);
-    this.scene?.leave?.();
-    this.scene = new SCENES[state.task][0](this);
-    const parts = [this.makeMenu()];
-    if (question) {
-      parts.push(
-        make(
-          "div",
-          { class: "task" },
-          makeQuestion(question, this),
-          this.makePicture(),
-          make("div", { class: "work" }, makeHints(question, this), makeAnswer(question, this))
-        )
-      );
-    } else {
-      parts.push(
-        make(
-          "section",
-          { class: "card picture-card" },
-          make("h2", { tabindex: -1 }, t("heading")),
-          make("p", { class: "hint" }, ...showNotation(t("lead"))),
-          this.scene.element
-        )
-      );
-    }
-    delete this.root.dataset.drawn;
-    replaceInside(this.root, ...parts);
-    const [menu] = parts; // on a narrow screen it is wider than the screen
-    menu.scrollLeft = menu.querySelector("[aria-current]").offsetLeft - menu.offsetLeft - 60;
-    if (state.reveal === "yes" && question) this.markRevealed();
-    this.draw();
-  }
-
-  makeMenu() {
-    const { t, state } = this;
+  describeMenu() {
+    const { t, state, linkTo } = this;
     const link = (task) => {
       const question = this.findQuestion(task);
-      const title = question?.title ?? null;
-      const inside = question
-        ? [make("b", {}, task), " ", make("span", {}, question.title)]
-        : [make("b", {}, t("play"))];
-      return make(
+      return h(
         "a",
         {
-          href: this.linkTo(task),
+          href: linkTo(task),
           "aria-current": task === state.task ? "page" : null,
           "data-task": task,
-          title,
+          title: question?.title,
         },
-        ...inside
+        h("b", {}, question ? task : t("play")),
+        question && [" ", h("span", {}, question.title)]
       );
     };
-    return make("nav", { class: "tasks", "aria-label": t("tasks") }, ...this.tasks.map(link));
+    return h("nav", { class: "tasks", "aria-label": t("tasks") }, this.tasks.map(link));
   }
 
-  makePicture() {
+  describePlay(picture) {
     const { t } = this;
-    this.revealButton = make(
-      "button",
-      {
-        type: "button",
-        "data-control": "reveal",
-        "aria-pressed": "false",
-        onclick: () => this.toggleReveal(),
-      },
-      t("reveal")
-    );
-    const again = make(
-      "button",
-      { type: "button", "data-control": "again", onclick: () => this.startAgain() },
-      t("startAgain")
-    );
-    return make(
+    return h(
       "section",
-      { class: "card picture-card", "aria-label": t("picture") },
-      this.scene.element,
-      make("div", { class: "buttons under-picture" }, this.revealButton, again)
+      { class: "card picture-card" },
+      h("h2", { tabindex: -1 }, t("heading")),
+      h("p", { class: "hint" }, showNotation(t("lead"))),
+      picture
     );
   }
 
-  toggleReveal() {
-    const isRevealed = this.state.reveal !== "yes";
-    this.state.reveal = isRevealed ? "yes" : "no";
-    this.markRevealed();
-    if (isRevealed) this.scene.reveal();
-    this.draw();
-    this.settled();
+  describeTask(question, picture) {
+    const { t, state } = this;
+    const isRevealed = state.reveal === "yes";
+    const reveal = { "data-control": "reveal", "aria-pressed": String(isRevealed) };
+    return h(
+      "div",
+      { class: "task" },
+      describeQuestion(question, this),
+      h(
+        "section",
+        { class: "card picture-card", "aria-label": t("picture") },
+        picture,
+        h(
+          "div",
+          { class: "buttons under-picture" },
+          button(t(isRevealed ? "revealed" : "reveal"), () => this.toggleReveal(), reveal),
+          button(t("startAgain"), () => this.startAgain(), { "data-control": "again" })
+        )
+      ),
+      h("div", { class: "work" }, describeHints(question, this), describeAnswer(question, this))
+    );
   }
 
-  markRevealed() {
-    const isRevealed = this.state.reveal === "yes";
-    this.revealButton.setAttribute("aria-pressed", String(isRevealed));
-    this.revealButton.textContent = this.t(isRevealed ? "revealed" : "reveal");
+  /** Describes what is said of the picture in words. */
+  describeSaid() {
+    return h("p", { class: "said-now", role: "status" }, showNotation(this.said));
   }
 }
