@@ -62,7 +62,7 @@ class TheoryTab(WatchedTab):
         return found
 
     def wait_for_fragment(self, name: str) -> str:
-        """What the address says once it rests; while a point is dragged slowly it is written, too.
+        """Returns what the address says once it rests: a slow drag writes it several times.
 
         The page writes 150 ms after the last change, so a later timer that waits for longer ends after it.
         """
@@ -193,7 +193,7 @@ def test_arrow_keys_move_a_point_and_a_slider_scales(open_page: Open) -> None:
 def test_a_link_is_followed_whatever_has_just_been_changed(
     context: "BrowserContext", open_page: Open
 ) -> None:
-    # What is written after a pause is written at once, after the address changed and before the page is told.
+    # The page writes its state after a pause: here between the change of the address and the event about it.
     context.add_init_script("window.setTimeout = (call) => void (window.later = call);")
     view = open_page()
     view.wait("window.later !== undefined")
@@ -350,7 +350,7 @@ def test_a_question_comes_with_its_hints_and_the_command_that_grades(open_page: 
         view.wait_for_count(".hints li", number)
         assert view.tab.evaluate("document.activeElement.parentElement.className") == "hints"
     assert view.tab.locator('[data-control="hint"]').is_hidden()
-    view.control("again")  # the picture alone is as at the start
+    view.control("again")  # resets the picture alone
     assert view.wait_for_fragment("hints") == str(len(question.hints))
     assert view.tab.locator(".hints li").count() == len(question.hints)
     command = f"augenmerk theory check {task} --query '{question.key.prompt}'"

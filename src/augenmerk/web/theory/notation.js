@@ -16,12 +16,12 @@ const SYMBOL = new RegExp(
   ].join("|"),
   "gu"
 );
-const WORD = /^[aIi]$/; // an English word, unless it has an index or stands in a formula
+const WORD = /^[aIi]$/; // an English word, unless it has an index or is in a formula
 const FORMULA_BEFORE = /(?:[=+(*/~^]\s?|alpha )$/;
 const FORMULA_AFTER = /^\s?[=+)*/~^]/;
 
 /**
- * Splits a text into pieces {text, kind}: plain text, a variable, or what stands below or above the piece
+ * Splits a text into pieces {text, kind}: plain text, a variable, or an index or exponent of the piece
  * before it. Only names that the questions use are variables, so that words stay words; `a` between
  * backquotes is always one.
  */

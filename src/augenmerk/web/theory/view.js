@@ -42,7 +42,7 @@ export class TheoryView {
       answer: text(MAX_ANSWER),
       ...more,
     };
-    this.kept = ["task", "hints", "answer", ...Object.keys(more)]; // when the picture is as at the start
+    this.kept = ["task", "hints", "answer", ...Object.keys(more)]; // by the button that resets the picture
     this.frame = 0; // the animation frame that is asked for
     this.timer = 0;
     this.focused = ""; // what is to have the focus after the next drawing
@@ -290,7 +290,7 @@ export class TheoryView {
     );
   }
 
-  /** Describes what is said of the picture in words. */
+  /** Describes the sentence below the picture. */
   describeSaid() {
     return h("p", { class: "said-now", role: "status" }, showNotation(this.said));
   }
