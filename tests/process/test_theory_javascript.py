@@ -233,8 +233,8 @@ def test_self_attention(node: Node) -> None:
         parts = B * orthonormal(4, 9, rng)
         for _ in range(5):
             matrices = rng.integers(-1, 2, size=(3, 4, 4)).astype(float)
-            in_space = [self_attention.in_space(each, parts) for each in matrices]
-            weights, outputs = self_attention.self_attend(self_attention.INPUTS @ parts, *in_space)
+            K, Q, V = (self_attention.in_space(each, parts) for each in matrices)
+            weights, outputs = self_attention.self_attend(self_attention.INPUTS @ parts, K, Q, V)
             found = node.ask("get", ["selfAttend", node.ask("get", ["INPUTS"]), *matrices.tolist(), B])
             assert_near(found["weights"], weights)
             assert_near(found["outputs"], outputs @ parts.T / B**2)
