@@ -1,5 +1,6 @@
 """What several test files need: the real data, where it is to be had, and trained runs."""
 
+import asyncio
 import os
 import signal
 import sys
@@ -120,13 +121,9 @@ def _own_consoles() -> None:
     err.cache_clear()
 
 
-@pytest.fixture(scope="module")
-def chromium() -> "Iterator[Chromium]":
-    """A real browser without a window, driven by Playwright. It is the machine's own, so none is downloaded.
-
-    While it is open, an event loop runs in this thread, and `asyncio.run` would be refused; so not for the
-    whole session.
-    """
+@pytest.fixture(scope="session")
+def browser() -> "Iterator[tuple[Chromium, asyncio.AbstractEventLoop]]":
+    """A browser without a window, driven by Playwright. It is the machine's own, so none is downloaded."""
     from playwright.sync_api import sync_playwright
 
     from tests.support.browser import CHROMIUM
@@ -135,8 +132,25 @@ def chromium() -> "Iterator[Chromium]":
         missing = "no Chromium on this machine: pages are not tried in a browser"
         pytest.fail(missing) if "AUGENMERK_NEEDS_BROWSER" in os.environ else pytest.skip(missing)
     with sync_playwright() as playwright:
+        loop = asyncio.get_running_loop()
         browser = playwright.chromium.launch(
             executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
         )
-        yield browser
+        yield browser, loop
+        asyncio._set_running_loop(loop)
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def chromium(browser: "tuple[Chromium, asyncio.AbstractEventLoop]") -> "Iterator[Chromium]":
+    """The browser, with nothing open that another module has left.
+
+    Between two calls Playwright's event loop counts as running in this thread, and `asyncio.run` is refused.
+    So it is put aside for modules without a browser.
+    """
+    chromium, loop = browser
+    asyncio._set_running_loop(loop)
+    yield chromium
+    for context in chromium.contexts:
+        context.close()
+    asyncio._set_running_loop(None)
