@@ -13,17 +13,13 @@ from typer import Argument, Option
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import options
-from augenmerk.cli.inputs import DataOptions, OtherData
+from augenmerk.cli.inputs import DataOptions
 from augenmerk.cli.options import GROUP, Group, grouped
 from augenmerk.cli.terminal import err, make_table, out, print_json, show_progress
 from augenmerk.evaluation.metrics import METRICS, describe_metrics
 
 if TYPE_CHECKING:
-    import torch
-
-    from augenmerk.data import Bitext
     from augenmerk.run.directory import RunDirectory
-    from augenmerk.translation import Translator
 
 Row = Mapping[str, Any]
 
@@ -96,6 +92,7 @@ def evaluate(given: EvaluateOptions = GROUP, data: DataOptions = GROUP) -> None:
     from augenmerk.evaluation.agreement import Agreement
     from augenmerk.evaluation.comparison import compare_runs, compare_with_file
     from augenmerk.evaluation.evaluator import Evaluator, evaluate_run
+    from augenmerk.evaluation.opening import load_reverse, open_run
     from augenmerk.run.directory import RunDirectory
 
     options.load_mechanisms(given.attention)
@@ -103,15 +100,15 @@ def evaluate(given: EvaluateOptions = GROUP, data: DataOptions = GROUP) -> None:
     splits, beams = given.split or [], given.beam or []
     moved = data.find(divided=bool(splits))
     device = choose_translating_device(given.device)
-    run, other_data = _copy_bundled(splits, moved) if given.run is None else _open_run(given.run, moved)
+    run, other_data = open_run(given.run, moved, splits, _remark)
     others = [RunDirectory.open(path) for path in given.ensemble or []]
-    baseline = None if given.baseline is None else _open_run(given.baseline, moved)
+    baseline = None if given.baseline is None else open_run(given.baseline, moved, splits, _remark)
     agreement = None
     if given.alignment:
         bitext = other_data or open_data(run.config.data)
         reverse = None
         if given.reverse_run is not None:
-            reverse = _load_reverse(*_open_run(given.reverse_run, moved), bitext, device)
+            reverse = load_reverse(given.reverse_run, moved, bitext, device, _remark)
         agreement = Agreement(bitext, given.gold, reverse, given.threshold)
     with show_progress(MofNCompleteColumn()) as on_progress:
         evaluator = partial(
@@ -135,61 +132,12 @@ def evaluate(given: EvaluateOptions = GROUP, data: DataOptions = GROUP) -> None:
     else:
         _print_rows(run, rows)
     if given.run is None:
-        copy = escape(str(run.path))
-        err().print(f"[dim]Scores and translations are kept in {copy}, a copy of the bundled model.[/]")
+        _remark(f"Scores and translations are kept in {run.path}, a copy of the bundled model.")
     _print_sacrebleu_commands(run, rows)
 
 
-def _open_run(path: Path, data: OtherData | None) -> "tuple[RunDirectory, Bitext | None]":
-    """Opens a run and, if `data` is given and not the run's own, the sentence pairs there.
-
-    Raises AugenmerkError if the data cannot be found.
-    """
-    from augenmerk.data import GIVE_DATA, open_data
-    from augenmerk.run.directory import RunDirectory
-
-    run = RunDirectory.open(path)
-    if data is not None:
-        own = run.config.data
-        if not data.replaces(own.bitext):
-            return run, data.open(own)
-        if data.path != own.bitext:
-            err().print(f"[dim]{escape(own.bitext)} is not there; {escape(data.path)} is taken for it.[/]")
-        found = own.model_copy(update={"bitext": data.path})
-        run.config = run.config.model_copy(update={"data": found})
-    open_data(run.config.data, if_moved=GIVE_DATA)
-    return run, None
-
-
-def _copy_bundled(splits: Sequence[str], data: OtherData | None) -> "tuple[RunDirectory, Bitext | None]":
-    """Copies the bundled model to the folder runs, where its scores can be kept.
-
-    Nothing is copied if its data or one of the splits is absent.
-    """
-    from augenmerk.data import open_data
-    from augenmerk.run.bundled import BUNDLED_MODEL, copy_bundled_model
-
-    run, other_data = _open_run(BUNDLED_MODEL, data)
-    bitext = other_data or open_data(run.config.data)
-    for split in splits:
-        bitext[split]
-    return copy_bundled_model(Path("runs")), other_data
-
-
-def _load_reverse(
-    run: "RunDirectory", other_data: "Bitext | None", bitext: "Bitext", device: "torch.device | str"
-) -> "Translator":
-    """Loads a run; raises AugenmerkError if it does not translate in the other direction than `bitext`."""
-    from augenmerk.data import open_data
-    from augenmerk.translation import load
-
-    other = other_data or open_data(run.config.data)
-    if (other.source_language, other.target_language) != (bitext.target_language, bitext.source_language):
-        raise AugenmerkError(
-            f"{run.path} translates from {other.source_language} to {other.target_language}; "
-            f"--reverse-run takes a run from {bitext.target_language} to {bitext.source_language}."
-        )
-    return load(run.path, device)
+def _remark(text: str) -> None:
+    err().print(f"[dim]{escape(text)}[/]")
 
 
 def _print_rows(run: "RunDirectory", rows: Sequence[Row]) -> None:
@@ -288,4 +236,4 @@ def _print_sacrebleu_commands(run: "RunDirectory", rows: Sequence[Row]) -> None:
         files = [path_of_row(run, row) for row in rows if row["split"] == split]
         references = reference_path(run, split, rows[0].get("data"))
         command = sacrebleu_command(references, files, ter="ter" in rows[0])
-        err().print(f"[dim]The same scores:  {escape(shlex.join(command))}[/]")
+        _remark(f"The same scores:  {shlex.join(command)}")

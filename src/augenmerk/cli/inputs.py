@@ -4,14 +4,8 @@ Warnings about this input are printed here too: of text unlike what a model lear
 that leave something out.
 """
 
-import io
-import os
-import select
-import stat
-import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -27,13 +21,12 @@ from augenmerk.cli.terminal import err, show_status
 if TYPE_CHECKING:
     from augenmerk.base.config import DataConfig
     from augenmerk.data import BadLine, Bitext, SentencePair
+    from augenmerk.evaluation.opening import OtherData
     from augenmerk.text.batching import Reason
     from augenmerk.translation import Translation, Translator
 
 COMMAND_LINE = "command line"
 """The name of the split if the sentences are arguments."""
-READ_BYTES = 1 << 16
-"""The most bytes that are read from stdin at once."""
 
 
 def warn(message: str) -> None:
@@ -76,42 +69,6 @@ def check_sentences(sentences: Sequence[str]) -> None:
 # Other data
 
 
-@dataclass(frozen=True)
-class OtherData:
-    """The sentence pairs of --data; a run may have been trained on others or on the same."""
-
-    path: str
-    source_language: str | None
-    target_language: str | None
-    divided: bool
-    """Whether a single file is divided into splits, instead of being one with all of its pairs."""
-    skip_bad: bool
-
-    def replaces(self, own: str) -> bool:
-        """Returns whether the data of a run is here: the same, or a copy of data that was moved.
-
-        A file must have kept its name: another file is more likely to be another test set.
-        """
-        from augenmerk.data import NAMES, path_exists
-
-        moved = own not in NAMES and not path_exists(Path(own)) and self.path not in NAMES
-        return self.path == own or (
-            moved and (Path(self.path).is_dir() or Path(self.path).name == Path(own).name)
-        )
-
-    def open(self, own: "DataConfig") -> "Bitext":
-        """Opens the pairs; they are in the languages of the run's own, unless others were given."""
-        from augenmerk.data import open_bitext
-
-        return open_bitext(
-            self.path,
-            source_language=self.source_language or own.source_language,
-            target_language=self.target_language or own.target_language,
-            skip_bad=self.skip_bad,
-            divide=self.divided,
-        )
-
-
 class DataOptions(Group):
     """Sentence pairs that are not those of a run."""
 
@@ -121,9 +78,10 @@ class DataOptions(Group):
     source_language: options.SourceLanguage = None
     target_language: options.TargetLanguage = None
 
-    def find(self, *, divided: bool, skip_bad: bool = False) -> OtherData | None:
+    def find(self, *, divided: bool, skip_bad: bool = False) -> "OtherData | None":
         """Returns the sentence pairs, if there are any."""
         from augenmerk.data import resolve_data_name
+        from augenmerk.evaluation.opening import OtherData
 
         if self.data is None:
             if self.source_language or self.target_language:
@@ -319,71 +277,3 @@ def warn_of_several_sentences(text: str, name: str, language: str | None) -> Non
             f"{name} has {count:,} sentences, which are taken as one; the model learnt from single "
             f"sentences: give one at a time."
         )
-
-
-# Stdin: lines that have arrived are translated together, without waiting for more
-
-
-class ArrivingLines(io.BufferedIOBase):
-    """Reads lines from a pipe or terminal, and knows whether the next line has already arrived.
-
-    `sys.stdin.buffer` cannot: it would wait for it.
-    """
-
-    def __init__(self, descriptor: int, longest: int) -> None:
-        """A line of more than `longest` bytes is ready as soon as `longest` of them have arrived."""
-        self._descriptor = descriptor
-        self._longest = longest
-        self._arrived = bytearray()
-        self._ended = False
-
-    def readline(self, size: int | None = -1, /) -> bytes:
-        """Returns the next line with its end, at most `size` bytes of it, or nothing when the input ended."""
-        limit = self._longest if size is None or size < 0 else size
-        while (end := self._arrived.find(b"\n", 0, limit)) < 0 and len(self._arrived) < limit:
-            if not self._read():
-                break
-        length = end + 1 if end >= 0 else limit
-        line = bytes(self._arrived[:length])
-        del self._arrived[:length]
-        return line
-
-    def is_ready(self) -> bool:
-        """Returns whether `readline` would return at once."""
-        while b"\n" not in self._arrived and len(self._arrived) <= self._longest:
-            if self._ended or not select.select([self._descriptor], [], [], 0)[0]:
-                return self._ended
-            self._read()
-        return True
-
-    def _read(self) -> bool:
-        """Waits for more bytes; returns False at the end of the input."""
-        if not self._ended:
-            arrived = os.read(self._descriptor, READ_BYTES)
-            self._arrived += arrived
-            self._ended = not arrived
-        return not self._ended
-
-
-def read_stdin(bad_lines: "list[BadLine] | None" = None) -> Iterator[str | None]:
-    """Yields the lines of stdin, and None after a line if the next one has not arrived yet.
-
-    A file has always arrived. So have all lines where the system cannot tell (pipes on Windows). A bad line
-    raises BadLineError, or is added to `bad_lines` and yielded as empty.
-    """
-    from augenmerk.data.files import decode_lines
-    from augenmerk.text.pairs import MAX_LINE_BYTES
-
-    try:
-        descriptor = sys.stdin.fileno()
-        is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
-    except OSError:  # not a stream of the system; io.UnsupportedOperation is an OSError too
-        is_file = True
-    if is_file or sys.platform == "win32":
-        yield from decode_lines(sys.stdin.buffer, "stdin", bad_lines)
-        return
-    lines = ArrivingLines(descriptor, MAX_LINE_BYTES)
-    for line in decode_lines(lines, "stdin", bad_lines):
-        yield line
-        if not lines.is_ready():
-            yield None

@@ -10,7 +10,7 @@ from typer import Argument
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import inputs, options
-from augenmerk.cli.inputs import DataOptions, read_stdin, warn_of_several_sentences
+from augenmerk.cli.inputs import DataOptions, warn_of_several_sentences
 from augenmerk.cli.options import GROUP, Group, grouped
 from augenmerk.cli.terminal import err, format_json, make_table, out
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from augenmerk.data import BadLine
     from augenmerk.evaluation.evaluator import Loss
+    from augenmerk.evaluation.opening import OtherData
     from augenmerk.translation import Translation, Translator
 
 app = typer.Typer()
@@ -121,7 +122,7 @@ def _pair_sentences(translator: "Translator", sentences: Sequence[str]) -> Itera
 
 
 def _read(
-    translator: "Translator", other: inputs.OtherData | None, split: str | None, skip_bad: bool
+    translator: "Translator", other: "OtherData | None", split: str | None, skip_bad: bool
 ) -> Iterator[Pair | None]:
     """Yields the pairs of a split or on stdin; raises AugenmerkError for a bad line.
 
@@ -150,6 +151,7 @@ def _read_pairs(skipped: "set[BadLine]", skip_bad: bool) -> Iterator[Pair | None
     """Yields the pairs on stdin; raises BadLineError for a bad line, or adds it to those skipped."""
     from augenmerk.data import BadLine, BadLineError
     from augenmerk.data.files import parse_line, parse_tsv
+    from augenmerk.data.stdin import read_stdin
 
     number, undecoded = 0, list[BadLine]()
     for line in read_stdin(undecoded):

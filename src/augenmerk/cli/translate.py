@@ -14,7 +14,7 @@ from typer import Argument, Option
 
 from augenmerk.base.errors import AugenmerkError, format_message, remove_control_characters
 from augenmerk.cli import options
-from augenmerk.cli.inputs import DoubtfulTranslations, check_sentences, read_stdin, warn
+from augenmerk.cli.inputs import DoubtfulTranslations, check_sentences, warn
 from augenmerk.cli.options import GROUP, Group, Search, grouped
 from augenmerk.cli.terminal import count_items, err, is_utf8, show_progress
 
@@ -210,6 +210,8 @@ def _translate(
 
         lines = read_lines(file, bad_lines)
     elif not sentences:
+        from augenmerk.data.stdin import read_stdin
+
         lines = read_stdin(bad_lines)
         if sys.stdin.isatty():
             err().print("[dim]Type one sentence on each line; Ctrl-D ends.[/]")
