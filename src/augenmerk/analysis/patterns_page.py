@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from augenmerk.analysis.patterns import KIND_COLOURS, KINDS, PatternMatch, collect_measures
-from augenmerk.drawing import AttentionMap, Card, Chart
-from augenmerk.drawing.figures import Theme, use_theme
+from augenmerk.base.files import atomic_write
+from augenmerk.drawing import AttentionMap, Card, Chart, draw_heat_map
+from augenmerk.drawing.figures import Style, Theme, use_theme, write_pictures
 from augenmerk.drawing.html import render_template
 
 if TYPE_CHECKING:
@@ -22,6 +25,45 @@ MEASURES = {
     "best_offset": "best offset",
 }
 """The measures with their labels; the first six are drawn."""
+
+
+def write_patterns_page(
+    folder: Path,
+    style: Style,
+    matches: Sequence[PatternMatch],
+    chosen: Sequence[PatternMatch],
+    summary: Mapping[str, Any],
+    kind: str | None,
+) -> None:
+    """Writes a numbered picture of each chosen sentence, a page that shows them, and JSON files."""
+
+    def make_map(match: PatternMatch) -> AttentionMap:
+        reference = match.pair.target if summary["of"] == "translations" else None
+        return AttentionMap.from_translation(match.translation, head=match.head, reference=reference or None)
+
+    figures = [
+        (f"{one.pattern.kind}-{one.index}.svg", partial(draw_heat_map, [make_map(one)])) for one in chosen
+    ]
+    files = write_pictures(folder, style, figures)
+    kinds = f"of the kind '{kind}'" if kind else "of every kind in turn"
+    reading = "as it read the references" if summary["of"] == "references" else "as it translated them"
+    intro = (
+        f"{count_sentences(summary)} of {summary['split']}, {reading}; below, the {len(chosen)} clearest "
+        f"{kinds}. Rows are the words produced, columns the words of the source.\n\n"
+        f"Inversion: a word moved over two source words or more. Monotone: none did. Spread: a word looks at "
+        f"much of the source. Stuck: five words or more in a row look at the same one. Shifted: the diagonal "
+        f"lies one word away from where it should be."
+    )
+    page = render_patterns_page(style.title or "", intro, chosen, matches, summary, files)
+    atomic_write(folder / "index.html", [page.encode()])
+    for name, document in (("summary", summary), ("patterns", [one.to_dict() for one in chosen])):
+        text = json.dumps(document, ensure_ascii=False, indent=2)
+        atomic_write(folder / f"{name}.json", [text.encode()])
+
+
+def count_sentences(summary: Mapping[str, Any]) -> str:
+    """Returns how many sentences the summary is about, in words."""
+    return f"{summary['sentences']:,} sentence{'s' if summary['sentences'] != 1 else ''}"
 
 
 def render_patterns_page(

@@ -1,8 +1,9 @@
 """`augenmerk diagram`: draws attention as pictures, as a page of pictures, or in the terminal."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -18,25 +19,9 @@ from augenmerk.cli.options import GROUP, Group, Pictures, grouped
 from augenmerk.cli.terminal import err, out, print_json, print_written
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from augenmerk.drawing import AttentionMap
-    from augenmerk.drawing.figures import Style, Theme
-    from augenmerk.translation import Part, Translation, Translator
-
-HOW_TO_READ = {
-    "heat": "Rows are {looking}, columns {looked_at}; the stronger the colour, the more a word is attended "
-    "to. Point at a cell to read its weight.",
-    "lines": "Above are {looked_at}, below {looking}; the stronger the line, the more a word is attended to.",
-}
-"""An explanation of each view for the page of pictures."""
-WHO_LOOKS: "dict[Part, dict[str, str]]" = {
-    "cross": {"looking": "the words produced", "looked_at": "the words of the source"},
-    "encoder": {"looking": "the words of the source", "looked_at": "the source words that they look at"},
-    "decoder": {"looking": "the words produced", "looked_at": "the words before them"},
-}
-WIDE = 16
-"""Source words above which a map takes the whole width of the page."""
+    from augenmerk.analysis.diagrams import Diagram
+    from augenmerk.drawing.figures import Theme
+    from augenmerk.translation import Part, Translator
 
 app = typer.Typer()
 
@@ -101,25 +86,6 @@ class DiagramOptions(Group):
             raise AugenmerkError(f"{self.out} is a file; many diagrams need a folder for --out.")
 
 
-@dataclass(frozen=True)
-class Diagram:
-    """A sentence with each model's translation and the attention maps to draw."""
-
-    source: str
-    index: int | None
-    """Its index in a split, and its reference there."""
-    reference: str | None
-    translations: "Sequence[Translation]"
-    maps: "Sequence[Sequence[AttentionMap]]"
-    """Those of each translation: one; with --heads, that of all heads followed by that of each."""
-
-    def draw(self, view: str, theme: "Theme") -> "Figure":
-        from augenmerk.drawing import draw_heat_map, draw_line_diagram
-
-        draw = draw_heat_map if view == "heat" else draw_line_diagram
-        return draw([one for maps in self.maps for one in maps], theme)
-
-
 @app.command(
     epilog="Examples:  augenmerk diagram --model runs/mine 'Der kleine Hund schläft.' --out dog.png    "
     "augenmerk diagram --model runs/multi-head --heads 'Der kleine Hund schläft.' --out heads.png    "
@@ -128,6 +94,7 @@ class Diagram:
 @grouped
 def diagram(given: DiagramOptions = GROUP, pictures: Pictures = GROUP) -> None:
     """Draw the attention of models: in the terminal, as a picture, or as a page of pictures."""
+    from augenmerk.analysis.diagrams import explain_view, write_diagrams
     from augenmerk.base.device import choose_translating_device
     from augenmerk.drawing.figures import save_figure
     from augenmerk.run.bundled import BUNDLED_MODEL
@@ -147,7 +114,14 @@ def diagram(given: DiagramOptions = GROUP, pictures: Pictures = GROUP) -> None:
     files: list[Path] = []
     if given.out is not None and given.count is not None:
         style = pictures.make_style(theme, f"Attention of {', '.join(names)}")
-        files = _write_page(given, diagrams, names, style)
+        intro = (
+            f"{given.count} sentences of {given.split}, chosen at random (seed {given.seed}), as translated "
+            f"by {', '.join(names)}. {explain_view(given.view, given.part)}"
+        )
+        files = write_diagrams(
+            given.out, style, intro, diagrams, names, str(given.split), view=given.view, format=given.format
+        )
+        print_written(given.out / "index.html")
     elif given.out is not None:
         files = [given.out] * len(diagrams)
         # The maps of all sentences of a text are side by side in one picture.
@@ -158,17 +132,8 @@ def diagram(given: DiagramOptions = GROUP, pictures: Pictures = GROUP) -> None:
         _print_diagrams(diagrams, names, style.theme)
     if given.json:
         described = [
-            {
-                "source": drawn.source,
-                "index": drawn.index,
-                "reference": drawn.reference,
-                "file": str(files[number]) if files else None,
-                "translations": [
-                    {"model": str(model), **translation.to_dict(subwords=given.subwords)}
-                    for model, translation in zip(models, drawn.translations, strict=True)
-                ],
-            }
-            for number, drawn in enumerate(diagrams)
+            drawn.to_dict(models, file, subwords=given.subwords)
+            for drawn, file in zip_longest(diagrams, files)
         ]
         page = None if given.out is None or given.count is None else str(given.out / "index.html")
         about = {"view": given.view, "theme": theme, "split": given.split, "page": page}
@@ -196,89 +161,30 @@ def _choose_sentences(given: DiagramOptions, first: "Translator") -> list[tuple[
 
 def _translate(
     given: DiagramOptions, translators: "Sequence[Translator]", titles: Sequence[str | None]
-) -> list[Diagram]:
-    sentences = _choose_sentences(given, translators[0])
-    sources = [source for _, source, _ in sentences]
-    heads = given.heads or given.layer is not None or given.part != "cross"
-    by_model = [
-        translator.translate(sources, heads=heads, beam=given.beam, split_sentences=False)
-        for translator in translators
-    ]
+) -> "list[Diagram]":
+    from augenmerk.analysis.diagrams import make_diagrams
+
+    diagrams = make_diagrams(
+        translators,
+        titles,
+        _choose_sentences(given, translators[0]),
+        beam=given.beam,
+        part=given.part,
+        layer=given.layer,
+        heads=given.heads,
+        subwords=given.subwords,
+    )
     if given.split is None:
-        warn_of_translations(by_model[0])
-    if given.heads and all(len(one.heads) < 2 for translations in by_model for one in translations):
+        warn_of_translations([drawn.translations[0] for drawn in diagrams])
+    if given.heads and all(len(one.heads) < 2 for drawn in diagrams for one in drawn.translations):
         err().print(
             "There is one head only; models trained with [bold]--attention multi-head[/], and Transformers, "
             "have several."
         )
-    diagrams = []
-    for (index, source, reference), *translations in zip(sentences, *by_model, strict=True):
-        maps = [
-            _make_maps(one, title, reference, given) for one, title in zip(translations, titles, strict=True)
-        ]
-        diagrams.append(Diagram(source, index, reference, translations, maps))
     return diagrams
 
 
-def _make_maps(
-    translation: "Translation", title: str | None, reference: str | None, given: DiagramOptions
-) -> "list[AttentionMap]":
-    """Returns the map of the chosen attention; with --heads, those of its heads after it."""
-    from augenmerk.drawing import AttentionMap
-    from augenmerk.translation import average_heads
-
-    make_map = partial(
-        AttentionMap.from_translation,
-        translation,
-        subwords=given.subwords,
-        title=title,
-        reference=reference,
-    )
-    chosen = translation.select_heads(given.part, given.layer)
-    if not chosen or (given.part == "cross" and len(translation.heads) == 1):
-        return [make_map()]
-    if len(chosen) == 1:
-        return [make_map(head=chosen[0])]
-    return [make_map(head=one) for one in (average_heads(chosen), *(chosen if given.heads else ()))]
-
-
-def _write_page(
-    given: DiagramOptions, diagrams: Sequence[Diagram], names: Sequence[str], style: "Style"
-) -> list[Path]:
-    """Writes a numbered picture of each diagram, and a page that shows all; returns the pictures."""
-    from augenmerk.drawing import Card, Chart, write_page
-
-    assert given.out is not None
-    figures = [
-        (f"{given.split}-{drawn.index}.{given.format}", partial(drawn.draw, given.view)) for drawn in diagrams
-    ]
-    cards = []
-    for number, drawn in enumerate(diagrams, 1):
-        # The page shows the sentences above the pictures, so the pictures need not repeat the reference.
-        drawn = replace(drawn, maps=[[replace(one, reference=None) for one in maps] for maps in drawn.maps])
-        maps = [one for maps in drawn.maps for one in maps]
-        lines = partial(drawn.draw, "lines")
-        charts = [Chart.draw(lines, "Which words attend to which")] if given.view == "lines" else []
-        labels = names if len(names) > 1 else ["translation"]
-        texts = {name: one.text for name, one in zip(labels, drawn.translations, strict=True)}
-        card = Card(
-            heading=f"{number} · {given.split} {drawn.index}",
-            maps=() if charts else maps,
-            charts=charts,
-            sentences={"source": drawn.source, **texts, "reference": drawn.reference or ""},
-            wide=any(len(one.source_words) > WIDE for one in maps),
-        )
-        cards.append(card)
-    intro = (
-        f"{given.count} sentences of {given.split}, chosen at random (seed {given.seed}), as translated by "
-        f"{', '.join(names)}. {HOW_TO_READ[given.view].format(**WHO_LOOKS[given.part])}"
-    )
-    files = write_page(given.out, style, intro, cards, figures)
-    print_written(given.out / "index.html")
-    return files
-
-
-def _print_diagrams(diagrams: Sequence[Diagram], names: Sequence[str], theme: "Theme") -> None:
+def _print_diagrams(diagrams: "Sequence[Diagram]", names: Sequence[str], theme: "Theme") -> None:
     from augenmerk.drawing import explain_terminal_maps, render_terminal_maps
 
     for number, drawn in enumerate(diagrams):

@@ -4,8 +4,7 @@ With --wanted it finds which attention would make the model produce a word, if a
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
-from functools import partial
+from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,13 +22,8 @@ from augenmerk.cli.terminal import make_table, out, print_json, print_written, s
 if TYPE_CHECKING:
     from augenmerk.analysis.faithfulness import Faithfulness
     from augenmerk.analysis.wanted import WantedPosition
-    from augenmerk.drawing import AttentionMap
     from augenmerk.drawing.figures import Style
     from augenmerk.translation import Translation
-
-NOTE = "log p: log-probability of each word, in nats; uniform, permuted: how much it drops with such weights"
-WIDE = 9
-"""Source words above which a map, with the columns beside it, takes the whole width of the page."""
 
 app = typer.Typer()
 
@@ -109,6 +103,7 @@ def _show_drops(
 ) -> None:
     """Measures all sentences, and prints a summary and the chosen ones."""
     from augenmerk.analysis.faithfulness import measure_faithfulness, summarise
+    from augenmerk.analysis.faithfulness_page import write_faithfulness_page
     from augenmerk.analysis.wording import describe_dependence, describe_findings
     from augenmerk.base.files import make_folder
 
@@ -123,7 +118,7 @@ def _show_drops(
     shown = indices or (range(len(measured)) if run.sentences else by_drop[:top])
     chosen = {i: measured[i] for i in shown}
     if folder is not None:
-        _write_page(folder, chosen, summary, style)
+        write_faithfulness_page(folder, chosen, summary, style)
         print_written(folder / "index.html")
     if json:
         described = [
@@ -141,51 +136,6 @@ def _show_drops(
     _print_summary(summary)
     for i, one in chosen.items():
         _print_words(i, one)
-
-
-def _make_map(one: "Faithfulness") -> "AttentionMap":
-    """Returns the attention map of a sentence, with the log-probabilities and their drops beside it."""
-    from augenmerk.drawing import AttentionMap
-
-    columns = {"log p": one.word_log_probabilities, **one.drops}
-    extra_columns = {name: [_round(value) for value in values] for name, values in columns.items()}
-    attention = AttentionMap.from_translation(one.translation)
-    note = f"{attention.note} {NOTE}" if attention.note else NOTE
-    return replace(attention, extra_columns=extra_columns, note=note)
-
-
-def _round(value: float) -> float:
-    """Rounds to two digits; adding 0.0 turns -0.0 into 0.0."""
-    return round(value, 2) + 0.0
-
-
-def _write_page(
-    folder: Path, chosen: "Mapping[int, Faithfulness]", summary: Mapping[str, Any], style: "Style"
-) -> None:
-    """Writes a numbered picture of each sentence, and a page that shows all of them."""
-    from augenmerk.drawing import AttentionMap, Card, draw_heat_map, write_page
-
-    split, uniform, permuted = summary["split"], summary["uniform"], summary["permuted"]
-    figures, cards = [], []
-    for number, (index, one) in enumerate(chosen.items(), 1):
-        attention = _make_map(one)
-        figures.append((f"{split}-{index}.svg", partial(draw_heat_map, [attention])))
-        card = Card(
-            heading=f"{number} · {split} {index}",
-            maps=[replace(attention, note=AttentionMap.from_translation(one.translation).note)],
-            sentences={"source": one.translation.source, "translation": one.translation.text},
-            wide=len(attention.source_words) > WIDE,
-        )
-        cards.append(card)
-    intro = (
-        f"Beside each attention map: the log-probability (in nats) of each word, and how much it drops when "
-        f"the attention at this word is replaced by uniform weights, or by permuted ones. "
-        f"A word that loses nothing would have been predicted without this attention."
-        f"\n\nSentences of {split}: {summary['sentences']:,}. A word loses {uniform['mean_drop']:.2f} on "
-        f"average under uniform weights and {permuted['mean_drop']:.2f} under permuted ones. "
-        f"{summary['in_words']}"
-    )
-    write_page(folder, style, intro, cards, figures)
 
 
 def _print_split(summary: Mapping[str, Any]) -> None:
@@ -211,6 +161,7 @@ def _print_summary(summary: Mapping[str, Any]) -> None:
 
 def _print_words(index: int, one: "Faithfulness") -> None:
     """Prints a line for each word: the source word with the most attention, and the drops."""
+    from augenmerk.analysis.faithfulness_page import round_drop
     from augenmerk.analysis.wording import describe_dependence
 
     translation = one.translation
@@ -220,7 +171,7 @@ def _print_words(index: int, one: "Faithfulness") -> None:
         translation.target_words, translation.attention, zip(*columns, strict=True), strict=True
     ):
         looks_at = translation.source_words[int(weights.argmax())]
-        shown = (f"{_round(number):.2f}" for number in (float(weights.max()), *numbers))
+        shown = (f"{round_drop(number):.2f}" for number in (float(weights.max()), *numbers))
         rows.append([escape(word), escape(looks_at), *shown])
     headings = ("word", "looks at", "weight", "log p", *(f"drop, {name}" for name in one.drops))
     out().print(f"\n[dim]{index}[/]  [bold]{escape(translation.source)}[/]")

@@ -1,9 +1,7 @@
 """`augenmerk patterns`: counts the kinds of attention in a split and shows sentences of each kind."""
 
-import json as json_module
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +17,6 @@ from augenmerk.cli.terminal import err, make_table, out, print_json, print_writt
 
 if TYPE_CHECKING:
     from augenmerk.analysis.patterns import PatternMatch
-    from augenmerk.drawing.figures import Style
 
 HEAD_MEASURES = {
     "monotonicity": "monotone",
@@ -67,6 +64,7 @@ def patterns(given: PatternOptions = GROUP, run: RunOptions = GROUP, pictures: P
         summarise_heads,
         summarise_patterns,
     )
+    from augenmerk.analysis.patterns_page import write_patterns_page
     from augenmerk.analysis.wording import describe_heads
     from augenmerk.base.files import make_folder
     from augenmerk.run.directory import RunDirectory
@@ -89,7 +87,7 @@ def patterns(given: PatternOptions = GROUP, run: RunOptions = GROUP, pictures: P
     chosen = select_strongest(matches, given.kind, given.top)
     if given.out is not None:
         with show_status("drawing"):
-            _write_page(given.out, style, matches, chosen, summary, given.kind)
+            write_patterns_page(given.out, style, matches, chosen, summary, given.kind)
         print_written(given.out / "index.html")
     if not chosen and given.kind is not None:
         err().print(f"No sentence in {escape(summary['split'])} is of the kind '{given.kind}'.")
@@ -100,52 +98,12 @@ def patterns(given: PatternOptions = GROUP, run: RunOptions = GROUP, pictures: P
         _print_result(summary, chosen)
 
 
-def _write_page(
-    folder: Path,
-    style: "Style",
-    matches: "Sequence[PatternMatch]",
-    chosen: "Sequence[PatternMatch]",
-    summary: Mapping[str, Any],
-    kind: str | None,
-) -> None:
-    """Writes a numbered picture of each chosen sentence, a page that shows them, and JSON files."""
-    from augenmerk.analysis.patterns_page import render_patterns_page
-    from augenmerk.base.files import atomic_write
-    from augenmerk.drawing import AttentionMap, draw_heat_map
-    from augenmerk.drawing.figures import write_pictures
-
-    def make_map(match: "PatternMatch") -> AttentionMap:
-        reference = match.pair.target if summary["of"] == "translations" else None
-        return AttentionMap.from_translation(match.translation, head=match.head, reference=reference or None)
-
-    figures = [
-        (f"{one.pattern.kind}-{one.index}.svg", partial(draw_heat_map, [make_map(one)])) for one in chosen
-    ]
-    files = write_pictures(folder, style, figures)
-    kinds = f"of the kind '{kind}'" if kind else "of every kind in turn"
-    reading = "as it read the references" if summary["of"] == "references" else "as it translated them"
-    intro = (
-        f"{_count_sentences(summary)} of {summary['split']}, {reading}; below, the {len(chosen)} clearest "
-        f"{kinds}. Rows are the words produced, columns the words of the source.\n\n"
-        f"Inversion: a word moved over two source words or more. Monotone: none did. Spread: a word looks at "
-        f"much of the source. Stuck: five words or more in a row look at the same one. Shifted: the diagonal "
-        f"lies one word away from where it should be."
-    )
-    page = render_patterns_page(style.title or "", intro, chosen, matches, summary, files)
-    atomic_write(folder / "index.html", [page.encode()])
-    for name, document in (("summary", summary), ("patterns", [one.to_dict() for one in chosen])):
-        text = json_module.dumps(document, ensure_ascii=False, indent=2)
-        atomic_write(folder / f"{name}.json", [text.encode()])
-
-
-def _count_sentences(summary: Mapping[str, Any]) -> str:
-    return f"{summary['sentences']:,} sentence{'s' if summary['sentences'] != 1 else ''}"
-
-
 def _print_result(summary: Mapping[str, Any], chosen: "Sequence[PatternMatch]") -> None:
+    from augenmerk.analysis.patterns_page import count_sentences
+
     counts, agreement = summary["kinds"], summary.get("agreement")
     out().print(
-        f"[bold]{escape(summary['split'])}[/]: {_count_sentences(summary)}, by the attention over "
+        f"[bold]{escape(summary['split'])}[/]: {count_sentences(summary)}, by the attention over "
         f"{summary['of']}"
     )
     out().print(make_table(counts, [[f"{count:,}" for count in counts.values()]], left=0))
