@@ -13,7 +13,6 @@ import pytest
 
 from augenmerk import AugenmerkError, load, load_mechanism
 from augenmerk.model.attention import CUSTOM_MECHANISMS
-from augenmerk.model.custom import MECHANISM_FILES
 from augenmerk.study.plan import read_study
 from augenmerk.training.start import start
 from tests.cli.test_documents import blocks
@@ -119,8 +118,7 @@ def _every_test_starts_without_own_mechanisms() -> Iterator[None]:
 
 
 def forget_loaded_mechanisms() -> None:
-    for name in list(CUSTOM_MECHANISMS):
-        del CUSTOM_MECHANISMS[name], MECHANISM_FILES[name]
+    CUSTOM_MECHANISMS.clear()
 
 
 def test_it_is_executed_only_if_it_is_named(trained: Path, tmp_path: Path) -> None:
@@ -264,7 +262,7 @@ def test_a_file_that_is_edited_within_a_second_is_loaded_as_it_is(tmp_path: Path
             encoding="utf-8",
         )
         os.utime(file, (1e9, 1e9))
-        assert vars(CUSTOM_MECHANISMS[load_mechanism(f"{file}:Mine")])["factor"] == float(value)
+        assert vars(CUSTOM_MECHANISMS[load_mechanism(f"{file}:Mine")].torch_class)["factor"] == float(value)
     assert not (tmp_path / "__pycache__").exists()
 
 

@@ -11,7 +11,6 @@ from augenmerk import AugenmerkError, load_mechanism
 from augenmerk.base.config import ATTENTIONS, ModelConfig
 from augenmerk.model import trial
 from augenmerk.model.attention import CUSTOM_MECHANISMS, make_attention
-from augenmerk.model.custom import MECHANISM_FILES
 from augenmerk.model.trial import RULES, check_rule, try_mechanism
 
 WRONG = Path(__file__).parents[1] / "support" / "wrong_mechanisms.py"
@@ -38,8 +37,7 @@ ONE_RULE = {
 @pytest.fixture(autouse=True)
 def _forget_custom_mechanisms() -> Iterator[None]:
     yield
-    for name in list(CUSTOM_MECHANISMS):
-        del CUSTOM_MECHANISMS[name], MECHANISM_FILES[name]
+    CUSTOM_MECHANISMS.clear()
 
 
 def settings(name: str, **changes: Any) -> ModelConfig:

@@ -23,6 +23,8 @@ be in your own file: see `augenmerk.model.custom`.
 """
 
 import math
+from dataclasses import dataclass
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import ClassVar, Self
 
@@ -322,8 +324,19 @@ class MultiHeadAttention(Attention):
         return x.transpose(1, 2).flatten(2)  # (B, T, K)
 
 
-CUSTOM_MECHANISMS: dict[str, type[Attention]] = {}
-"""Mechanisms in the user's own files that were loaded, by their names in the settings: see `custom.py`."""
+@dataclass(frozen=True)
+class CustomMechanism:
+    """A mechanism in the user's own file, as it was when it was loaded: see `custom.py`."""
+
+    torch_class: type[Attention]
+    path: Path
+    source: bytes
+    replaced: Path | None = None
+    """A different file of the same name that was loaded before, under the same name in the settings."""
+
+
+CUSTOM_MECHANISMS: dict[str, CustomMechanism] = {}
+"""The custom mechanisms that were loaded, by their names in the settings."""
 
 
 def find_mechanism(name: str) -> type[Attention]:
@@ -336,7 +349,7 @@ def find_mechanism(name: str) -> type[Attention]:
             f"The attention mechanism '{name}' is code in your own file, which runs only if you name it: "
             f"give --attention PATH/{name}."
         )
-    return CUSTOM_MECHANISMS[name]
+    return CUSTOM_MECHANISMS[name].torch_class
 
 
 def make_attention(config: ModelConfig) -> Attention:

@@ -4,28 +4,13 @@ A run keeps a copy of the file, and its weights are only used with that code: se
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from augenmerk.base.config import CUSTOM_ATTENTION
 from augenmerk.base.custom_code import load_user_module, same_code
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import read_bytes
-from augenmerk.model.attention import CUSTOM_MECHANISMS, Attention, find_mechanism
-
-
-@dataclass(frozen=True)
-class MechanismFile:
-    """A custom mechanism's file, as it was when it was loaded."""
-
-    path: Path
-    source: bytes
-    replaced: Path | None = None
-    """A different file of the same name that was loaded before, under the same name in the settings."""
-
-
-MECHANISM_FILES: dict[str, MechanismFile] = {}
-"""The files of custom mechanisms that were loaded, by the mechanism's name in the settings."""
+from augenmerk.model.attention import CUSTOM_MECHANISMS, Attention, CustomMechanism, find_mechanism
 
 
 def load_mechanism(file_and_class: str) -> str:
@@ -42,7 +27,7 @@ def load_mechanism(file_and_class: str) -> str:
         )
     path, class_name = Path(match["path"]), match["name"]
     name = f"{path.name}:{class_name}"
-    source, before = read_bytes(path), MECHANISM_FILES.get(name)
+    source, before = read_bytes(path), CUSTOM_MECHANISMS.get(name)
     replaced = None if before is None else before.replaced
     if before is not None and before.path.resolve() != path.resolve():
         replaced = replaced if same_code(before.source, source, class_name) else before.path
@@ -51,17 +36,16 @@ def load_mechanism(file_and_class: str) -> str:
         raise AugenmerkError(
             f"{path} has no class '{class_name}' that derives from augenmerk.model.attention.Attention."
         )
-    CUSTOM_MECHANISMS[name] = mechanism
-    MECHANISM_FILES[name] = MechanismFile(path.absolute(), source, replaced)
+    CUSTOM_MECHANISMS[name] = CustomMechanism(mechanism, path.absolute(), source, replaced)
     return name
 
 
 def load_mechanisms(files_and_classes: Iterable[str]) -> None:
     """Loads custom mechanisms; raises AugenmerkError if two different files would have one name."""
-    loaded: dict[str, MechanismFile] = {}
+    loaded: dict[str, CustomMechanism] = {}
     for each in files_and_classes:
         name = load_mechanism(each)
-        file = MECHANISM_FILES[name]
+        file = CUSTOM_MECHANISMS[name]
         first = loaded.setdefault(name, file)
         if not same_code(first.source, file.source, name.rpartition(":")[2]):
             raise _make_error(name, file.path, first.path)
@@ -72,7 +56,7 @@ def find_code(name: str) -> dict[str, bytes]:
 
     Raises AugenmerkError if different files were loaded under this name.
     """
-    file = MECHANISM_FILES.get(name)
+    file = CUSTOM_MECHANISMS.get(name)
     if file is None:
         return {}
     if file.replaced is not None:
@@ -96,7 +80,7 @@ def check_recorded(name: str, recorded: bytes | None, run: Path) -> None:
     if recorded is None:
         return
     file_name, _, class_name = name.rpartition(":")
-    file = MECHANISM_FILES[name]
+    file = CUSTOM_MECHANISMS[name]
     if not same_code(recorded, file.source, class_name):
         raise AugenmerkError(
             f"{file.path} is not the code with which {run} was trained: '{class_name}' was changed; use the "

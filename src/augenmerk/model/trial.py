@@ -20,8 +20,7 @@ from torch import Tensor
 
 from augenmerk.base.config import ModelConfig
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.model.attention import Attention, Memory, ScaledDotAttention, make_attention
-from augenmerk.model.custom import MECHANISM_FILES
+from augenmerk.model.attention import CUSTOM_MECHANISMS, Attention, Memory, ScaledDotAttention, make_attention
 from augenmerk.model.interface import find_model_class
 
 B, T, S = 2, 3, 5
@@ -271,7 +270,7 @@ def try_mechanism(config: ModelConfig, *, bf16: bool = True) -> None:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)
         attention = make_attention(config)
-        if config.attention not in MECHANISM_FILES:
+        if config.attention not in CUSTOM_MECHANISMS:
             return
         rules = RULES if bf16 else [rule for rule in RULES if rule is not works_in_bf16]
         moved = _move_from_zero(attention)
@@ -399,7 +398,7 @@ def _list(names: list[str]) -> str:
 
 
 def _describe_failure(error: Exception, config: ModelConfig) -> str:
-    file = MECHANISM_FILES[config.attention].path
+    file = CUSTOM_MECHANISMS[config.attention].path
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if Path(frame.filename).resolve() == file.resolve()]
     where = f" in line {lines[-1]} of {file.name}" if lines else ""

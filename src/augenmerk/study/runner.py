@@ -27,7 +27,8 @@ from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import atomic_write, error_reason, hold_lock, make_folder, mark
 from augenmerk.base.process import exit_code, interrupt_on_sigterm
 from augenmerk.data import is_prepared, open_data
-from augenmerk.model.custom import MECHANISM_FILES, check_recorded
+from augenmerk.model.attention import CUSTOM_MECHANISMS
+from augenmerk.model.custom import check_recorded
 from augenmerk.model.trial import try_mechanism
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study.collect import collect, read_run
@@ -71,7 +72,7 @@ def check_study(study: Study, out: Path) -> None:
     ):
         try_mechanism(model, bf16=uses_bf16(precision, torch.device("cpu")))
     for planned, run in _open_runs(study, out):
-        if planned.config.model.attention in MECHANISM_FILES:
+        if planned.config.model.attention in CUSTOM_MECHANISMS:
             try:
                 recorded = run.read_code()
             except AugenmerkError:
@@ -336,7 +337,7 @@ def _keep_mechanisms(out: Path) -> list[str]:
     So all workers execute the same code, even if the files are edited while the study runs.
     """
     copies = []
-    for name, file in MECHANISM_FILES.items():
+    for name, file in CUSTOM_MECHANISMS.items():
         folder = out / "mechanisms" / hashlib.sha256(file.source).hexdigest()[:16]
         file_name, _, class_name = name.rpartition(":")
         make_folder(folder)
