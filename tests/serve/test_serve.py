@@ -20,7 +20,7 @@ from augenmerk.base.config import SearchConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.serve.api import ENDPOINTS
-from augenmerk.serve.openapi import describe
+from augenmerk.serve.endpoint import describe_api
 from augenmerk.serve.registry import ModelRegistry
 from augenmerk.translation import load
 from augenmerk.web.examples import make_example
@@ -304,7 +304,7 @@ def test_health_and_metrics(shipped: Serving) -> None:
 
 def test_the_description_is_of_what_there_is(shipped: Serving) -> None:
     described = shipped.client.get("/openapi.json").json()
-    assert described == json.loads(json.dumps(describe(ENDPOINTS)))
+    assert described == json.loads(json.dumps(describe_api(ENDPOINTS)))
     assert described["openapi"].startswith("3.1")
     routes = {route.path for route in shipped_routes(shipped)}
     assert set(described["paths"]) == routes - {"/docs", "/frontend/settings"}

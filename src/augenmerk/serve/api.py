@@ -15,21 +15,23 @@ from augenmerk.base.config import DEFAULT_SAMPLES, SearchConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.settings import list_settings
 from augenmerk.evaluation.evaluator import ScoreData, describe_score
-from augenmerk.serve import openapi
 from augenmerk.serve.endpoint import (
     ERRORS_OF_WORK,
     Endpoint,
     RequestBody,
+    ResponseModel,
     Service,
     check_names,
     check_search,
     check_texts,
+    describe_api,
+    make_response,
+    show_page,
     to_list,
 )
 from augenmerk.serve.guard import STOPPING
 from augenmerk.serve.libretranslate import ENDPOINTS as LIBRETRANSLATE
 from augenmerk.serve.limits import Limits, ServiceError
-from augenmerk.serve.openapi import ResponseModel, make_response
 from augenmerk.serve.registry import Names
 from augenmerk.translation.translation import AttentionData, PairData, TranslationData, WordsData
 
@@ -232,11 +234,11 @@ def _count_resident_bytes() -> int:
 
 async def show_description(_request: Request) -> dict[str, Any]:
     """This description."""
-    return openapi.describe(ENDPOINTS)
+    return describe_api(ENDPOINTS)
 
 
 def show_docs(request: Request) -> Response:
-    return openapi.show_page(request, ENDPOINTS)
+    return show_page(request, ENDPOINTS)
 
 
 ENDPOINTS = (
