@@ -1,7 +1,7 @@
 """Trainings that are started from the page, each in its own process.
 
 A training ends with the server, however that ends: it holds the reading end of a pipe, and when the server is
-gone, it saves what it has, as after SIGTERM (`training_process.py`). With `keep`, it continues.
+gone, it saves what it has, as after SIGTERM. With `keep`, it continues.
 """
 
 import os
@@ -32,6 +32,14 @@ CLOSING_SECONDS = 20
 """Shutdown timeout of all trainings together; after it, they still save themselves."""
 MAX_ENDED = 20
 """Most trainings that have ended and are still listed."""
+ALONE = ("-m", "augenmerk")
+WITH_SERVER = (
+    "-c",
+    "import runpy, signal; from augenmerk.base.process import signal_when_stdin_closes as watch; "
+    "watch(signal.SIGTERM); runpy.run_module('augenmerk', run_name='__main__', alter_sys=True)",
+)
+"""Options of Python that run `augenmerk` so that it saves its state and ends when its standard input does, a
+pipe that the server holds open."""
 
 
 class StartRequest(RequestBody):
@@ -169,11 +177,17 @@ class Trainings:
                     f"'{running[0].run}' is being trained; stop it first, or start the server with "
                     f"--limit trainings={self.limit + 1}."
                 )
-            module = "augenmerk" if keep else "augenmerk.serve.workbench.training_process"
             # A file without a name: unlike a pipe, it can be written to when the server is gone.
             output = tempfile.TemporaryFile()  # noqa: SIM115
             process = subprocess.Popen(
-                [sys.executable, "-m", module, "train", *arguments, "--out", str(path)],
+                [
+                    sys.executable,
+                    *(ALONE if keep else WITH_SERVER),
+                    "train",
+                    *arguments,
+                    "--out",
+                    str(path),
+                ],
                 stdin=subprocess.DEVNULL if keep else subprocess.PIPE,
                 stdout=output,
                 stderr=subprocess.STDOUT,
