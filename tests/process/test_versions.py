@@ -9,9 +9,10 @@ import pytest
 
 from augenmerk import __version__
 from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.files import digest_of
 from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.run.directory import FORMAT, RunDirectory
-from augenmerk.run.records import digest_of, warn_once
+from augenmerk.run.records import warn_once
 from augenmerk.training.loop import train
 from augenmerk.training.start import change_epochs, start
 from tests.support.command import COMMAND, fails_with_a_sentence

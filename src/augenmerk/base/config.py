@@ -2,7 +2,6 @@
 
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -18,6 +17,7 @@ from augenmerk.base.settings import (
     Settings,
     flatten_settings,
     list_keys,
+    override,
     parse_toml,
     set_key,
 )
@@ -351,6 +351,17 @@ class RunConfig(Settings):
         groups = self.model_dump(mode="json").items()
         return dict(pair for group, settings in groups for pair in flatten_settings(group, settings))
 
+    def describe(self) -> dict[str, Any]:
+        """Returns what lists of models and runs show of a run, as data for JSON."""
+        source, target = self.data.languages
+        return {
+            "source_language": source,
+            "target_language": target,
+            "architecture": self.model.architecture,
+            "attention": self.model.attention,
+            "beam": self.search.beam,
+        }
+
     def __eq__(self, other: object) -> bool:
         """Compares the settings; whether they were left open makes no difference."""
         return isinstance(other, RunConfig) and self.model_dump() == other.model_dump()
@@ -389,7 +400,7 @@ class RunConfig(Settings):
         """Reads TOML, and replaces single settings such as "train.lr=0.002". Errors name `source`."""
         tree = parse_toml(text, source)
         for setting in settings:
-            _override(tree, setting)
+            override(tree, setting)
         return cls.checked(tree, source)
 
 
@@ -422,21 +433,3 @@ def keep_own_case(config: RunConfig) -> RunConfig:
     """Returns the settings without lowercasing, if that was left open and the pairs are your own."""
     bitext = config.data.bitext
     return config if bitext in DATASETS else config.decide({"text.lowercase": False}, bitext)
-
-
-def _override(tree: dict[str, Any], setting: str) -> None:
-    key, equals, value = setting.partition("=")
-    parts = [part.strip() for part in key.split(".")]
-    if not (equals and len(parts) > 1 and all(parts)):
-        raise AugenmerkError(
-            f"'{shorten(setting)}' is not a setting: expected something like train.lr=0.002."
-        )
-    try:
-        parsed = tomllib.loads(f"value = {value.strip()}")
-    except (ValueError, RecursionError):
-        parsed = {}
-    try:
-        # What is not one TOML value is a bare word, such as model.attention=mean.
-        set_key(tree, ".".join(parts), parsed["value"] if parsed.keys() == {"value"} else value.strip())
-    except ValueError as error:
-        raise AugenmerkError(f"'{shorten(setting)}': {error}.") from None

@@ -11,6 +11,7 @@ starts.
 import errno
 import hashlib
 import json
+import math
 import os
 import platform
 import re
@@ -18,7 +19,7 @@ import shutil
 import stat
 import time
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from io import BufferedWriter
@@ -206,6 +207,11 @@ def read_bytes(path: Path, most: int = MAX_FILE_BYTES) -> bytes:
     return content
 
 
+def digest_of(content: str | bytes) -> str:
+    """Returns the SHA-256 of a text or of bytes."""
+    return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
+
+
 def digest_file(path: Path) -> str:
     """Returns the SHA-256 of a file of any size; raises AugenmerkError if it cannot be read."""
     with explain_read_errors(path), path.open("rb") as file:
@@ -241,6 +247,15 @@ def format_json(document: object, *, escape: bool = False, indent: int | None = 
     for separator in "\x85\u2028\u2029":  # many programs end a line at these, also within a JSON string
         text = text.replace(separator, f"\\u{ord(separator):04x}")
     return text
+
+
+def without_nan(value: object) -> object:
+    """Returns data with null in place of numbers that JSON does not have."""
+    if isinstance(value, Mapping):
+        return {key: without_nan(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_nan(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def check_format(path: Path, found: object, known: int, version: str = "") -> None:

@@ -210,6 +210,25 @@ def set_key(tree: dict[str, Any], key: str, value: Any) -> None:
     tree[name] = value
 
 
+def override(tree: dict[str, Any], setting: str) -> None:
+    """Sets a setting such as "train.lr=0.002" in nested tables; raises AugenmerkError if it is none."""
+    key, equals, value = setting.partition("=")
+    parts = [part.strip() for part in key.split(".")]
+    if not (equals and len(parts) > 1 and all(parts)):
+        raise AugenmerkError(
+            f"'{shorten(setting)}' is not a setting: expected something like train.lr=0.002."
+        )
+    try:
+        parsed = tomllib.loads(f"value = {value.strip()}")
+    except (ValueError, RecursionError):
+        parsed = {}
+    try:
+        # What is not one TOML value is a bare word, such as model.attention=mean.
+        set_key(tree, ".".join(parts), parsed["value"] if parsed.keys() == {"value"} else value.strip())
+    except ValueError as error:
+        raise AugenmerkError(f"'{shorten(setting)}': {error}.") from None
+
+
 def flatten_settings(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     """Yields the settings in nested tables, each with its full name, such as data.bilderbuch.seed."""
     if isinstance(value, dict):

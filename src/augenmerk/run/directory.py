@@ -29,6 +29,7 @@ from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import (
     check_format,
     digest_file,
+    digest_of,
     error_reason,
     explain_read_errors,
     fsync_path,
@@ -51,7 +52,6 @@ from augenmerk.run.records import (
     RESULT,
     SCORES,
     RunRecords,
-    digest_of,
     warn_once,
 )
 from augenmerk.text.batching import Familiarity

@@ -1,21 +1,20 @@
 """The JSON files of a run: what it learnt from, and what was measured."""
 
-import hashlib
 import json
 import logging
-import math
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from augenmerk.base.config import RunConfig
 from augenmerk.base.files import (
     atomic_write,
     explain_read_errors,
     parse_object,
     read_object,
     read_text,
+    without_nan,
+    write_object,
 )
 from augenmerk.text.pairs import PairsSum
 
@@ -41,11 +40,13 @@ class RunRecords:
 
     def finish(self, result: Mapping[str, Any]) -> None:
         """Writes the summary, which makes the run a finished one."""
-        self._write(RESULT, _strict_json(result, indent=2))
+        self._write(RESULT, result)
 
     def write_metrics(self, history: Sequence[Mapping[str, Any]]) -> None:
         """Writes the metrics of all epochs so far."""
-        self._write(METRICS, *map(_strict_json, history))
+        if not self.read_only:
+            lines = (json.dumps(without_nan(each)) for each in history)
+            atomic_write(self.path / METRICS, [f"{line}\n".encode() for line in lines])
 
     def read_metrics(self) -> list[dict[str, Any]]:
         path, metrics = self.path / METRICS, []
@@ -57,7 +58,7 @@ class RunRecords:
 
     def write_data(self, sums: Mapping[str, PairsSum]) -> None:
         """Writes what the pairs of each split are that the run has used."""
-        self._write(_DATA, _strict_json({split: each._asdict() for split, each in sums.items()}, indent=2))
+        self._write(_DATA, {split: each._asdict() for split, each in sums.items()})
 
     def read_data(self) -> dict[str, PairsSum]:
         """Reads what `write_data` wrote."""
@@ -67,7 +68,7 @@ class RunRecords:
 
     def write_familiarity(self, learnt: Mapping[str, Any]) -> None:
         """Writes what `learn_familiarity` returned."""
-        self._write(FAMILIARITY, _strict_json(learnt))
+        self._write(FAMILIARITY, learnt, indent=None)
 
     def read_familiarity(self) -> dict[str, Any] | None:
         """Reads what `write_familiarity` wrote; None for a run that has none."""
@@ -75,7 +76,7 @@ class RunRecords:
 
     def write_scores(self, scores: Sequence[Mapping[str, Any]], *, other: bool = False) -> None:
         """Writes all scores. To change some of them, read and write inside of `scoring`."""
-        self._write(OTHER_SCORES if other else SCORES, _strict_json(scores, indent=2))
+        self._write(OTHER_SCORES if other else SCORES, scores)
 
     def read_scores(self, *, other: bool = False) -> list[dict[str, Any]]:
         """Reads the scores of the run alone, or its `other` scores (see above)."""
@@ -87,43 +88,11 @@ class RunRecords:
         path = self.path / name
         return read_object(path) if path.exists() else None
 
-    def _write(self, name: str, *lines: str) -> None:
+    def _write(self, name: str, value: object, indent: int | None = 2) -> None:
         if not self.read_only:
-            # Half a surrogate pair, as in a folder's name that is not UTF-8, is written as a JSON escape.
-            atomic_write(
-                self.path / name, [f"{line}\n".encode("utf-8", "backslashreplace") for line in lines]
-            )
-
-
-def describe_run(config: RunConfig) -> dict[str, Any]:
-    """Returns what lists of models and runs show of a run, as data for JSON."""
-    source, target = config.data.languages
-    return {
-        "source_language": source,
-        "target_language": target,
-        "architecture": config.model.architecture,
-        "attention": config.model.attention,
-        "beam": config.search.beam,
-    }
-
-
-def digest_of(content: str | bytes) -> str:
-    return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
+            write_object(self.path / name, without_nan(value), indent)
 
 
 @cache
 def warn_once(message: str) -> None:
     logging.getLogger(__name__).warning(message)
-
-
-def without_nan(value: object) -> object:
-    """Returns data with null in place of numbers that JSON does not have."""
-    if isinstance(value, Mapping):
-        return {key: without_nan(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [without_nan(inner) for inner in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _strict_json(value: object, indent: int | None = None) -> str:
-    return json.dumps(without_nan(value), indent=indent, ensure_ascii=False, allow_nan=False)

@@ -33,8 +33,8 @@ from starlette.routing import Route
 
 from augenmerk import __version__
 from augenmerk.base.errors import AugenmerkError, shorten
+from augenmerk.base.files import without_nan
 from augenmerk.base.settings import read_meanings
-from augenmerk.run.records import without_nan
 from augenmerk.serve.batcher import Batcher, Metrics
 from augenmerk.serve.connections import read_body
 from augenmerk.serve.guard import Access, check_local

@@ -17,7 +17,6 @@ from augenmerk.base.device import CPU
 from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.run.directory import MODEL, RunDirectory
-from augenmerk.run.records import describe_run
 from augenmerk.serve.limits import ServiceError
 from augenmerk.translation import Translator
 
@@ -207,7 +206,7 @@ class ModelRegistry:
             config = RunDirectory.open(path).config if translator is None else translator.config
         except AugenmerkError as error:
             return {**about, "error": hide_path(error, name, path)}
-        return {**about, **describe_run(config)}
+        return {**about, **config.describe()}
 
     def _load(self, names: Sequence[str]) -> Translator:
         """Loads runs, as an ensemble if there are several; errors name no paths."""

@@ -19,7 +19,6 @@ from augenmerk.drawing.figures import DARK, LIGHT
 from augenmerk.inference.model import build_inference_model
 from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.run.directory import RunDirectory
-from augenmerk.run.records import describe_run
 from augenmerk.theory.exercises import EXERCISES, Wording
 from augenmerk.theory.results import plane_values
 from augenmerk.translation import Translator
@@ -130,7 +129,7 @@ def _export_run(run: RunDirectory, name: str) -> tuple[Bundle, dict[str, Any], T
     bundle = make_bundle(translator, name, arrays)
     described = {
         "name": name,
-        **describe_run(run.config),
+        **run.config.describe(),
         "unit": bundle.settings["tokenizers"]["source"]["unit"],
         "licence": bundle.settings["licence"],
         "rounded": any(array.dtype != np.float16 for array in arrays.values()),

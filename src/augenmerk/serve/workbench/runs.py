@@ -16,7 +16,6 @@ from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.base.settings import list_settings
 from augenmerk.evaluation.metrics import METRICS
 from augenmerk.run.directory import RunDirectory
-from augenmerk.run.records import describe_run
 from augenmerk.serve.endpoint import Endpoint, RequestBody, Service
 from augenmerk.serve.guard import is_local
 from augenmerk.serve.limits import ServiceError
@@ -195,7 +194,7 @@ def _summarise_files(name: str, path: Path, _times: tuple[int, ...]) -> dict[str
     )
     return {
         "name": name,
-        **describe_run(config),
+        **config.describe(),
         "preset": preset,
         "changes": changes,
         "data": Path(config.data.bitext).name,

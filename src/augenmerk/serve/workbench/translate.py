@@ -16,7 +16,6 @@ from starlette.responses import Response
 from augenmerk.analysis.patterns import count_heads
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.run.directory import RunDirectory
-from augenmerk.run.records import describe_run
 from augenmerk.serve.endpoint import (
     Endpoint,
     RequestBody,
@@ -131,7 +130,7 @@ def _describe(name: str, path: Path) -> dict[str, Any]:
     counted = {part: count_heads(config.model, part)[1] for part in get_args(Part)}
     return {
         "name": name,
-        **describe_run(config),
+        **config.describe(),
         "title": config.model.entry.title,
         "unit": config.text.unit,
         "layers": layers,
