@@ -27,8 +27,8 @@ from augenmerk.data import SentencePair
 from augenmerk.model.interface import load_checked
 from augenmerk.run.directory import RunDirectory
 from augenmerk.text.tokenizer import TokenizerPair
-from tests.support.forks import tensors
 from tests.support.processes import Forker
+from tests.support.tasks import tensors
 
 CONFIG = RunConfig.from_toml('[text]\nunit = "word"\n[train]\nepochs = 3\n', "test")
 PAIRS = [SentencePair("Der Hund schläft.", "The dog sleeps."), SentencePair("Ein Ball.", "A ball.")]

@@ -1,9 +1,11 @@
 """Whoever only translates and looks needs no torch, no matplotlib and no scipy."""
 
 import os
+import shlex
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,11 +13,12 @@ import pytest
 import augenmerk
 from augenmerk import AugenmerkError
 from augenmerk.base import device
-from tests.support.processes import ROOT
+from tests.support.command import COMMAND
+from tests.support.processes import PATIENCE, ROOT, Command, Forker, Outcome
 from tests.support.runs import SharedRuns, tiny
 
 LEFT_OUT = ("torch", "matplotlib", "scipy")
-SENTENCE = "Ein kleiner Hund schläft."
+SENTENCE, TRANSLATION = "Ein kleiner Hund schläft.", "A small dog is sleeping.\n"
 
 NEED_NOTHING = [
     "--version",
@@ -68,43 +71,54 @@ def folder(shared_runs: SharedRuns, tmp_path_factory: pytest.TempPathFactory) ->
     return folder
 
 
-def run(folder: Path, command: str) -> subprocess.CompletedProcess[str]:
-    path = os.pathsep.join((str(folder / "without"), str(ROOT / "src")))
-    return subprocess.run(
-        f"{sys.executable} -m augenmerk {command}",
-        shell=True,
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
+@pytest.fixture(scope="module")
+def slim(folder: Path) -> Iterator[Forker]:
+    """Starts processes in which these modules are not to be found."""
+    (folder / "forker").mkdir()
+    forker = Forker(
+        folder / "forker", PYTHONPATH=os.pathsep.join((str(folder / "without"), str(ROOT / "src")))
     )
+    yield forker
+    forker.close()
+
+
+def run(slim: Forker, folder: Path, command: str) -> Outcome:
+    return slim.run(folder, Command(shlex.split(command), hang=PATIENCE))[0]
 
 
 @pytest.mark.parametrize("command", NEED_NOTHING)
-def test_what_needs_no_torch_works_without_it(command: str, folder: Path) -> None:
-    done = run(folder, command)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout or "Written: " in done.stderr
+def test_what_needs_no_torch_works_without_it(command: str, folder: Path, slim: Forker) -> None:
+    done = run(slim, folder, command)
+    assert done.code == 0, done.err
+    assert done.out or "Written: " in done.err
 
 
-@pytest.mark.parametrize("command", NEED_ONE)
-def test_what_needs_more_says_what_is_missing(command: str, folder: Path) -> None:
-    done = run(folder, command)
-    name = NEED_ONE[command]
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"augenmerk: This needs {name}, which is not installed here")
-    assert done.stderr.endswith(f": pip install {name}.\n")
-    assert done.stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize("name", ["cuda", "cuda:1"])
-def test_a_gpu_without_torch_is_refused(name: str, folder: Path) -> None:
-    done = run(folder, f"translate Hund. --device {name}")
-    assert done.returncode == 2
-    assert done.stderr == (
-        "augenmerk: A GPU needs torch, which is not installed here: pip install torch, or use the CPU.\n"
+def test_a_process_of_its_own_works_without_it_too(folder: Path) -> None:
+    path = os.pathsep.join((str(folder / "without"), str(ROOT / "src")))
+    done = subprocess.run(
+        [*COMMAND, "translate", SENTENCE],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
     )
+    assert done.stdout == TRANSLATION
+
+
+@pytest.mark.parametrize(
+    "command", [*NEED_ONE, *(f"translate Hund. --device {name}" for name in ("cuda", "cuda:1"))]
+)
+def test_what_needs_more_says_what_is_missing(command: str, folder: Path, slim: Forker) -> None:
+    done = run(slim, folder, command)
+    name = NEED_ONE.get(command)
+    assert done.code == 2
+    if name:
+        assert done.err.startswith(f"augenmerk: This needs {name}, which is not installed here")
+        assert done.err.endswith(f": pip install {name}.\n")
+        assert done.err.count("\n") == 1
+    else:
+        sentence = "A GPU needs torch, which is not installed here: pip install torch, or use the CPU."
+        assert done.err == f"augenmerk: {sentence}\n"
 
 
 def test_a_driver_of_a_gpu_makes_no_difference_without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,4 +179,4 @@ def test_the_slim_distribution_translates_in_an_environment_of_its_own(tmp_path:
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stdout) == (0, "A small dog is sleeping.\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, TRANSLATION), done.stderr

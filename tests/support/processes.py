@@ -79,7 +79,7 @@ class Outcome:
 class Forker:
     """Starts processes in sessions of their own; each writes what it has to say into a file."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **environment: str) -> None:
         self._folder = folder
         self._started = 0
         self._processes: dict[int, int] = {}
@@ -92,11 +92,11 @@ class Forker:
             stdout=subprocess.PIPE,
             bufsize=0,
             start_new_session=True,
-            env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"},
+            env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", **environment},
         )
 
     def start(self, task: str, run: Path, number: int = 0) -> "Process":
-        """Starts one of the tasks in tests/support/forks.py."""
+        """Starts one of the tasks in tests/support/tasks.py."""
         return self._start({"task": task, "folder": str(run), "number": number})
 
     def start_command(self, command: Command, folder: Path) -> "Process":
