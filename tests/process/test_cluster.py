@@ -1,7 +1,6 @@
 """What is said if a Ray cluster cannot be joined; one that can be joined is in test_study_ray.py."""
 
 import socket
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -10,6 +9,7 @@ import pytest
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cluster.ray import connect
+from tests.support.processes import PATIENCE, Command, Forker
 
 
 def refusal(address: str) -> str:
@@ -31,7 +31,7 @@ def test_an_address_where_nothing_answers_is_refused_at_once() -> None:
     )
 
 
-def test_an_address_where_something_else_answers_is_refused() -> None:
+def test_an_address_where_something_else_answers_is_refused(forker: Forker, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
 
         def answer() -> None:
@@ -41,16 +41,14 @@ def test_an_address_where_something_else_answers_is_refused() -> None:
 
         thread = threading.Thread(target=answer)
         thread.start()
-        assert "is not a Ray cluster" in refusal(f"127.0.0.1:{other.getsockname()[1]}")
+        arguments = "data prepare bilderbuch --out new --on ray --ray-address".split()
+        address = f"127.0.0.1:{other.getsockname()[1]}"
+        quick = {"RAY_py_gcs_connect_timeout_s": "1"}  # which Ray reads when it is imported
+        [ended] = forker.run(tmp_path, Command([*arguments, address], environment=quick, hang=PATIENCE))
+        assert (ended.code, "is not a Ray cluster" in ended.err) == (2, True), ended.err
         thread.join()
 
 
-def test_without_ray_a_sentence_says_how_to_install_it(tmp_path: Path) -> None:
-    (tmp_path / "ray.py").write_text("raise ImportError\n", encoding="utf-8")
-    code = (
-        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
-        "from augenmerk.cluster.ray import connect\n"
-        "with connect(): pass\n"
-    )
-    failed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert failed.stderr.splitlines()[-1].endswith("Ray is not installed: pip install 'augenmerk[ray]'.")
+def test_without_ray_a_sentence_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    assert refusal("local").endswith("Ray is not installed: pip install 'augenmerk[ray]'.")

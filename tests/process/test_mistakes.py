@@ -6,8 +6,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -21,8 +19,11 @@ from augenmerk.base.config import RunConfig, SearchConfig, load_config
 from augenmerk.base.errors import AugenmerkError, format_message, shorten
 from augenmerk.cli.terminal import SafeConsole
 from augenmerk.run.directory import RunDirectory
+from augenmerk.study import demo
 from augenmerk.study.jobs import Job, LocalExecutor, log_name
+from augenmerk.training.engine import Engine
 from tests.support.command import COMMAND, fails_with_a_sentence, run_command
+from tests.support.processes import Command, Forker
 from tests.support.runs import SharedRuns, tiny
 
 LONG = "x" * 300
@@ -329,6 +330,45 @@ def test_escapes_in_data_reach_json_only(tmp_path: Path) -> None:
 
 # -- streams -----------------------------------------------------------------------------------------------
 
+FULL = "augenmerk: The output cannot be written (No space left on device).\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "streams", "code", "complaint"),
+    [
+        ("--help", {"stdout": "full"}, 2, FULL),
+        ("data list", {"stdout": "full"}, 2, FULL),
+        ("data list --json", {"stdout": "full"}, 2, FULL),
+        ("data show nowhere", {"stderr": "full"}, 2, ""),
+        ("data list --json", {"stdin": "closed"}, 0, ""),
+        ("data list --json", {"stdout": "closed"}, 0, ""),
+        ("data list --json", {"stderr": "closed"}, 0, ""),
+        ("data show nowhere", {"stdout": "closed"}, 2, "augenmerk: There is no "),
+        ("data show nowhere", {"stderr": "closed"}, 2, ""),
+        ("translate", {"stdin": "closed"}, 0, ""),
+        ("--help", {"stdout": "unread"}, 0, ""),
+        ("data list", {"stdout": "unread"}, 0, ""),
+        ("data list --json", {"stdout": "unread"}, 0, ""),
+        ("data show --pairs 500", {"stdout": "unread"}, 0, ""),
+    ],
+)
+def test_streams_that_are_full_closed_or_unread(
+    arguments: str, streams: dict[str, str], code: int, complaint: str, forker: Forker, tmp_path: Path
+) -> None:
+    [ended] = forker.run(tmp_path, Command(arguments.split(), **streams))  # type: ignore[arg-type]
+    assert ended.code == code
+    assert ended.err.startswith(complaint)
+    assert ended.err.count("\n") == bool(complaint)
+
+
+@pytest.mark.parametrize("stream", ["full", "closed", "unread"])
+def test_work_is_done_whatever_becomes_of_stderr(stream: str, forker: Forker, tmp_path: Path) -> None:
+    export = Command("data export bilderbuch --pairs 2 --out pairs".split(), stderr=stream)
+    [first], [again] = forker.run(tmp_path, export), forker.run(tmp_path, export)
+    assert (first.code, first.out) == (0, "")
+    assert (tmp_path / "pairs" / "train.de").exists()
+    assert again.code == 2  # it is already there
+
 
 def in_shell(command: str, **env: str) -> subprocess.CompletedProcess[str]:
     """Runs a command line of bash in which $A is `augenmerk`."""
@@ -339,50 +379,18 @@ def in_shell(command: str, **env: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
-
-
-@needs_full
-@pytest.mark.parametrize("arguments", ["--help", "data list", "data list --json"])
-def test_stdout_that_is_full(arguments: str) -> None:
-    answer = in_shell(f"$A {arguments} >/dev/full")
-    assert answer.returncode == 2
-    assert answer.stderr == "augenmerk: The output cannot be written (No space left on device).\n"
-
-
-@needs_full
-def test_stderr_that_is_full() -> None:
-    assert in_shell("$A data show nowhere 2>/dev/full").returncode == 2
-
-
-def test_an_error_of_the_system_without_a_file_is_one_sentence() -> None:
-    explained = cli._explain(FileNotFoundError("No usable temporary directory found"))
-    assert explained == (
-        2,
-        "The system refused a call that this needs (No usable temporary directory found).",
-    )
-
-
-@needs_full
-@pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&-", "2> >(true)"])
-def test_work_is_done_whatever_becomes_of_stderr(redirection: str, tmp_path: Path) -> None:
-    command = f"$A data export bilderbuch --pairs 2 --out {tmp_path}/pairs"
-    answer = in_shell(f"{{ sleep 0.2; {command}; }} {redirection}")
-    assert (answer.returncode, answer.stdout) == (0, "")
-    assert (tmp_path / "pairs" / "train.de").exists()
-    assert in_shell(f"{command} {redirection}").returncode == 2  # it is already there
-
-
-@pytest.mark.parametrize("redirection", [">&-", "2>&-", "<&-"])
-def test_streams_that_are_closed(redirection: str) -> None:
-    answer = in_shell(f"$A data list --json {redirection}")
-    assert (answer.returncode, answer.stderr) == (0, "")
-    assert in_shell(f"$A data show nowhere {redirection}").returncode == 2
-
-
-def test_nothing_to_translate_on_a_closed_stdin() -> None:
-    answer = in_shell("$A translate <&-")
-    assert (answer.returncode, answer.stdout, answer.stderr) == (0, "", "")
+@pytest.mark.parametrize(
+    ("command", "code", "complaint"),
+    [
+        ("$A --help >/dev/full", 2, FULL),
+        ("$A data list --json >&-", 0, ""),
+        ("{ sleep 0.2; $A data show --pairs 500; } | true", 0, ""),
+        ("{ sleep 0.2; $A data show nowhere; } 2> >(true)", 2, ""),
+    ],
+)
+def test_streams_of_a_shell(command: str, code: int, complaint: str) -> None:
+    answer = in_shell(command)
+    assert (answer.returncode, answer.stdout, answer.stderr) == (code, "", complaint)
 
 
 def test_ascii_only() -> None:
@@ -395,10 +403,12 @@ def test_ascii_only() -> None:
     )
 
 
-@pytest.mark.parametrize("arguments", ["--help", "data list", "data list --json", "data show --pairs 500"])
-def test_a_broken_pipe_is_silent(arguments: str) -> None:
-    answer = in_shell(f"{{ sleep 0.2; $A {arguments}; }} | true")
-    assert (answer.returncode, answer.stdout, answer.stderr) == (0, "", "")
+def test_an_error_of_the_system_without_a_file_is_one_sentence() -> None:
+    explained = cli._explain(FileNotFoundError("No usable temporary directory found"))
+    assert explained == (
+        2,
+        "The system refused a call that this needs (No usable temporary directory found).",
+    )
 
 
 # -- Ctrl-C ------------------------------------------------------------------------------------------------
@@ -414,46 +424,28 @@ def test_ctrl_c_while_modules_are_imported(tmp_path: Path) -> None:
     assert (answer.returncode, answer.stdout, answer.stderr) == (130, "", "augenmerk: Interrupted.\n")
 
 
-# The demo on few pairs, which are read at once, for so many epochs that it has not ended by itself.
-LONG_DEMO = """
-from augenmerk.study import demo
-from augenmerk.__main__ import main
-from augenmerk.base.config import RunConfig
-
-def on_few_pairs(attention):
-    tree = whole(attention).model_dump(exclude_none=True)
-    tree["data"]["bilderbuch"]["pairs"] = 100
-    tree["train"]["epochs"] = 1000
-    return RunConfig.model_validate(tree)
-
-whole, demo.demo_config = demo.demo_config, on_few_pairs
-main()
-"""
-
-
-@pytest.mark.parametrize(
-    ("arguments", "ready"),
-    [(["data", "show", "--pairs", "20000"], "stdout"), (["demo", "--out"], "stderr")],
-)
-def test_ctrl_c_is_one_line(arguments: list[str], ready: str, tmp_path: Path) -> None:
-    command = [*COMMAND, *arguments]
-    if arguments[0] == "demo":
-        command = [sys.executable, "-c", LONG_DEMO, *arguments, str(tmp_path / "demo")]
-    errors = tmp_path / "errors"
-    with errors.open("wb") as stderr:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr)
-    assert process.stdout is not None
-    if ready == "stdout":
+def test_ctrl_c_is_one_line() -> None:
+    command = [*COMMAND, "data", "show", "--pairs", "20000"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
         process.stdout.read(1)
-    deadline = time.monotonic() + 120
-    while ready == "stderr" and "training with" not in errors.read_text(encoding="utf-8"):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    said_before = errors.read_text(encoding="utf-8")
-    process.send_signal(signal.SIGINT)
-    process.stdout.read()
-    assert process.wait(120) == 130
-    said = errors.read_text(encoding="utf-8").removeprefix(said_before)
-    assert said.strip().splitlines()[-1].startswith(("augenmerk: Interrupted.", "Saved. Continue with:"))
-    assert "Traceback" not in said
-    process.stdout.close()
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate()
+    assert (process.returncode, said) == (130, "augenmerk: Interrupted.\n")
+
+
+def test_ctrl_c_while_the_demo_trains(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """On few pairs, which are read at once."""
+    whole = demo.demo_config
+
+    def on_few_pairs(attention: str) -> RunConfig:
+        tree = whole(attention).model_dump(exclude_none=True)
+        tree["data"]["bilderbuch"]["pairs"] = 100
+        return RunConfig.model_validate(tree)
+
+    monkeypatch.setattr(demo, "demo_config", on_few_pairs)
+    monkeypatch.setattr(Engine, "step", lambda *_: signal.raise_signal(signal.SIGINT))
+    answer = run_command("demo", "--out", tmp_path / "demo")
+    assert answer.code == 130
+    assert answer.err.splitlines()[-1].startswith("Saved. Continue with:")
+    assert "Traceback" not in answer.err

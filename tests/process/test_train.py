@@ -22,7 +22,7 @@ from augenmerk.training.loop import TrainingInterrupted, learning_rate, train
 from augenmerk.training.start import start
 from augenmerk.translation import load_model
 from tests.support.command import COMMAND, run_command
-from tests.support.processes import Forker
+from tests.support.processes import Command, Forker, wait_for
 from tests.support.runs import CPU, SharedRuns, tiny
 
 
@@ -233,18 +233,20 @@ def test_interrupted_and_resumed_it_is_the_same(uninterrupted: RunDirectory, tmp
     assert losses(run) == losses(uninterrupted)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 @pytest.mark.parametrize(("signum", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_stop_signal_saves_and_says_how_to_go_on(tmp_path: Path, signum: int, code: int) -> None:
+def test_a_stop_signal_saves_and_says_how_to_go_on(
+    forker: Forker, tmp_path: Path, signum: int, code: int
+) -> None:
     place = tmp_path / "run"
-    endless = [*COMMAND, "train", "quick", *flags(train__epochs=100_000), "--out", str(place)]
-    with subprocess.Popen(endless, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        assert any(line.startswith("epoch   1") for line in process.stderr)
-        process.send_signal(signum)
-        printed, errors = process.communicate()
-    assert (process.returncode, printed) == (code, ""), errors
-    assert f"augenmerk train --resume --out {place}" in errors
-    assert "Traceback" not in errors
+    endless = Command(["train", "quick", *flags(train__epochs=100_000), "--out", str(place)])
+    process = forker.start_command(endless, tmp_path)
+    wait_for("an epoch", lambda: any(line.startswith("epoch   1") for line in process.said("stderr")))
+    os.kill(process.number, signum)
+    ended = process.end(endless)
+    assert (ended.code, ended.out) == (code, ""), ended.err
+    assert f"augenmerk train --resume --out {place}" in ended.err
+    assert "Traceback" not in ended.err
     run = RunDirectory.open(place)
     assert not run.finished
     assert run.load_state() is not None

@@ -152,9 +152,9 @@ class Process:
         self._started = time.monotonic()
         self.number = number
 
-    def said(self) -> list[str]:
+    def said(self, stream: str = "stdout") -> list[str]:
         """The lines so far."""
-        path = self._output.with_suffix(".stdout")
+        path = self._output.with_suffix(f".{stream}")
         return path.read_text(encoding="utf-8").split("\n")[:-1] if path.exists() else []
 
     def wait_until_it_spoke(self) -> None:
