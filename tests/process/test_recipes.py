@@ -64,8 +64,8 @@ assert torch.allclose(alone, expected[1:2])
 """
 
 
-def follow(heading: str, package: Path) -> Path:
-    """Does what a section says: a block is a new file, or an entry of a table; returns the new file."""
+def follow(heading: str, package: Path) -> str:
+    """Does what a section says: a block is a new file, or an entry of a table; returns the name of the new file."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition(f"## {heading}\n")[2]
     steps = re.findall(
         r"(?:`([A-Z]+)` in )?`src/augenmerk/([\w/]+\.py)`[^`]*:\n\n```python\n(.*?)```",
@@ -80,7 +80,7 @@ def follow(heading: str, package: Path) -> Path:
     entries, end, rest = after.partition("\n}\n")
     text = before + start + entries + "\n" + entry.rstrip() + end + rest
     (package / name).write_text(text, encoding="utf-8")
-    return package / new
+    return new
 
 
 class Copy:
@@ -92,7 +92,7 @@ class Copy:
         package = self.source / "augenmerk"
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / "src" / "augenmerk", package, ignore=ignored)
-        self.files = [follow(heading, package) for heading in RECIPES]
+        self.files = [str(package / follow(heading, package)) for heading in RECIPES]
         (folder / "forker").mkdir()
         self.forker = Forker(folder / "forker", PYTHONPATH=str(self.source))
 
@@ -113,7 +113,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copy]:
 
 
 def test_what_the_recipes_add_is_well_formed_and_works(copy: Copy) -> None:
-    ruff = [sys.executable, "-m", "ruff", "check", "--config", ROOT / "pyproject.toml", *copy.files]
+    ruff = [sys.executable, "-m", "ruff", "check", "--config", str(ROOT / "pyproject.toml"), *copy.files]
     subprocess.run(ruff, check=True)
     subprocess.run(
         [sys.executable, "-c", CHECK], env={**os.environ, "PYTHONPATH": str(copy.source)}, check=True
