@@ -65,7 +65,7 @@ assert torch.allclose(alone, expected[1:2])
 
 
 def follow(heading: str, package: Path) -> str:
-    """Does what a section says: a block is a new file, or an entry of a table; returns the name of the new file."""
+    """Does what a section says: adds a file and an entry to a table. Returns the name of the file."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition(f"## {heading}\n")[2]
     steps = re.findall(
         r"(?:`([A-Z]+)` in )?`src/augenmerk/([\w/]+\.py)`[^`]*:\n\n```python\n(.*?)```",
