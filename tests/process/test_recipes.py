@@ -80,7 +80,7 @@ def follow(heading: str, package: Path) -> str:
     entries, end, rest = after.partition("\n}\n")
     text = before + start + entries + "\n" + entry.rstrip() + end + rest
     (package / name).write_text(text, encoding="utf-8")
-    return new
+    return str(new)
 
 
 class Copy:
