@@ -54,9 +54,17 @@ export function button(text, onclick, attributes = {}) {
   return h("button", { type: "button", onclick, ...attributes }, showNotation(text));
 }
 
-/** Describes a picture with what it shows above it. */
-export function figure(caption, ...children) {
-  return h("figure", {}, h("figcaption", {}, showNotation(caption)), children);
+export function div(look, ...children) {
+  return h("div", { class: look }, children);
+}
+
+export function hint(text) {
+  return h("p", { class: "hint" }, showNotation(text));
+}
+
+/** Describes a part of the page that is wider than a narrow screen. */
+export function scroll(look, ...children) {
+  return h("div", { class: `scroll ${look}`, tabindex: 0 }, children);
 }
 
 /** Describes bars for weights, one for each name. */

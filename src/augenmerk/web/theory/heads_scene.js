@@ -7,10 +7,9 @@ import { decimal, whole } from "../page/address.js";
 import { h } from "../page/view.js";
 import { attend, planeValues } from "./attention.js";
 import { Cloud, colourOf, paintValues, remember, SAMPLES } from "./clouds.js";
-import { button, figure, slider, table, weightBars } from "./controls.js";
+import { button, div, hint, scroll, slider, table, weightBars } from "./controls.js";
 import { convexHull, strengthNeeded, tiedWeight } from "./copying.js";
 import { drawKeys, headBreaks, planeMeans, Random } from "./noise.js";
-import { showNotation } from "./notation.js";
 import { Plane, point } from "./plane.js";
 
 const ALPHA = 1e-6; // the tiny variance of 1.5
@@ -119,31 +118,21 @@ export class HeadsScene {
     const names = isNoisy ? { a: "mu_a", b: "mu_b" } : { a: "k_a", b: "k_b" };
     const queries = this.queries.length > 1 ? t("theQueries") : "q";
     const titles = this.nameClouds();
-    return h(
-      "div",
-      { class: isNoisy ? "scene heads against" : "scene heads" },
-      h(
-        "div",
-        { class: "column" },
-        figure(
-          t("headsPlaneShort", { ...names, queries }),
-          keyPlane.describe(t("headsPlane"), () => this.paintKeys())
-        ),
-        h(
-          "div",
-          { class: "settings" },
-          this.describeSettings(),
-          h("p", { class: "hint" }, showNotation(t("fieldHint"))),
-          isNoisy && h("p", { class: "hint" }, showNotation(t("cloudHint")))
-        )
+    const title = t("headsPlaneShort", { ...names, queries });
+    const settings = [this.describeSettings(), hint(t("fieldHint")), isNoisy && hint(t("cloudHint"))];
+    return div(
+      isNoisy ? "scene heads against" : "scene heads",
+      div(
+        "column",
+        keyPlane.describe(title, t("headsPlane"), () => this.paintKeys()),
+        div("settings", settings)
       ),
-      h(
-        "div",
-        { class: "column" },
-        h("div", { class: "clouds" }, isNoisy ? this.describeClouds(titles) : this.describeOutput()),
-        h("div", { class: "beside" }, view.describeSaid(), !isNoisy && this.describeWeights())
+      div(
+        "column",
+        div("clouds", this.describeOutputs(titles)),
+        div("beside", view.describeSaid(), !isNoisy && this.describeWeights())
       ),
-      isNoisy && h("div", { class: "scroll wide", tabindex: 0 }, this.describeNumbers(titles))
+      isNoisy && scroll("wide", this.describeNumbers(titles))
     );
   }
 
@@ -153,21 +142,12 @@ export class HeadsScene {
     return (this.task === "1.3" ? ["fromMeans", second] : ["oneHead", "twoHeads"]).map((key) => t(key));
   }
 
-  describeClouds(titles) {
-    const label = this.view.t("valuePlane");
-    return this.clouds.map((cloud, i) =>
-      figure(
-        titles[i],
-        cloud.plane.describe(label, () => cloud.paint(this.isGrowing))
-      )
-    );
-  }
-
-  describeOutput() {
+  describeOutputs(titles) {
     const { t } = this.view;
-    return figure(
-      t("valuePlaneShort"),
-      this.valuePlane.describe(t("valuePlane"), () => this.paintOutput())
+    if (!this.isNoisy)
+      return this.valuePlane.describe(t("valuePlaneShort"), t("valuePlane"), () => this.paintOutput());
+    return this.clouds.map((cloud, i) =>
+      cloud.plane.describe(titles[i], t("valuePlane"), () => cloud.paint(this.isGrowing))
     );
   }
 
@@ -195,9 +175,8 @@ export class HeadsScene {
       this.isNoisy && slider(view, "beta", t(this.task === "1.5" ? "betaOfFirst" : "beta"), noise),
       slider(view, "m", t("howManyKeys"), keys),
       this.isNoisy &&
-        h(
-          "div",
-          { class: "buttons" },
+        div(
+          "buttons",
           button(t("oneMore"), () => show(more, more), { "data-control": "one-more" }),
           button(t("manyMore"), () => show(this.shown, SAMPLES), { "data-control": "many" }),
           button(t("resample"), resample, { "data-control": "resample" }),
@@ -248,7 +227,7 @@ export class HeadsScene {
     const means = planeMeans(3);
     const field = means.map((key, i) => ({ key, colour: view.rgb([2, 3, 6][i]), count: counts[i] }));
     keyPlane.drawField(field, state.s, view.fieldOpacity);
-    keyPlane.drawAxes();
+    keyPlane.axes();
     let places = means;
     if (isNoisy) {
       const { keys } = this.samples;

@@ -3,7 +3,7 @@
 import { choice, decimal, whole } from "../page/address.js";
 import { h } from "../page/view.js";
 import { attend } from "./attention.js";
-import { button, chooser, figure, slider, weightBars } from "./controls.js";
+import { button, chooser, div, hint, slider, weightBars } from "./controls.js";
 import { convexHull, leakBound, reach, strengthNeeded } from "./copying.js";
 import { showNotation } from "./notation.js";
 import { Plane, point, points } from "./plane.js";
@@ -82,39 +82,24 @@ export class KeysScene {
     this.follow(output, now);
     const middle = [0, 1].map((r) => values.reduce((sum, value) => sum + value[r] / values.length, 0));
     const names = keys.map((_, i) => `k_${i + 1}`);
-    return h(
-      "div",
-      { class: "scene" },
-      h(
-        "div",
-        { class: "column" },
-        figure(
-          t("keyPlaneShort"),
-          keyPlane.describe(t("keyPlane"), () => this.paintKeys())
-        ),
-        h(
-          "div",
-          { class: "settings" },
-          slider(view, "c", t("scaleOfQuery"), {
-            least: 0.1,
-            most: MAX_SCALE,
-            log: true,
-            show: (c) => view.number(c, c < 10 ? 2 : 0),
-          }),
+    const scale = { least: 0.1, most: MAX_SCALE, log: true, show: (c) => view.number(c, c < 10 ? 2 : 0) };
+    return div(
+      "scene",
+      div(
+        "column",
+        keyPlane.describe(t("keyPlaneShort"), t("keyPlane"), () => this.paintKeys()),
+        div(
+          "settings",
+          slider(view, "c", t("scaleOfQuery"), scale),
           this.isCopying ? this.describeTarget(names) : this.describeSwitches(),
-          h("p", { class: "hint" }, showNotation(t("levelHint")))
+          hint(t("levelHint"))
         )
       ),
-      h(
-        "div",
-        { class: "column" },
-        figure(
-          t("valuePlaneShort"),
-          valuePlane.describe(t("valuePlane"), () => this.paintValues(now), middle)
-        ),
-        h(
-          "div",
-          { class: "beside" },
+      div(
+        "column",
+        valuePlane.describe(t("valuePlaneShort"), t("valuePlane"), () => this.paintValues(now), middle),
+        div(
+          "beside",
           view.describeSaid(),
           weightBars(
             view,
@@ -165,9 +150,8 @@ export class KeysScene {
     };
     return [
       h("label", { class: "check" }, h("input", root), h("span", {}, showNotation(t("divideByRoot")))),
-      h(
-        "div",
-        { class: "buttons" },
+      div(
+        "buttons",
         button(t("fewerKeys"), remove, { disabled: keys.length <= 3, "data-control": "fewer" }),
         button(t("moreKeys"), add, { disabled: keys.length >= MAX_KEYS, "data-control": "more" }),
         button(t("startAgain"), () => view.startAgain(), { "data-control": "again" })
@@ -201,7 +185,7 @@ export class KeysScene {
     const { weights } = this.drawn;
     const coloured = keys.map((key, i) => ({ key, colour: view.rgb(i), count: 1 }));
     keyPlane.drawField(coloured, this.factor, view.fieldOpacity);
-    keyPlane.drawAxes();
+    keyPlane.axes();
     keyPlane.dot([0, 0], keyPlane.unit, { class: "axis ring" });
     if (!isCopying) keyPlane.polygon(convexHull(keys), { class: "hull faint" });
     else if (reveal === "yes") this.paintReach();

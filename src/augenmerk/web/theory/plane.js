@@ -5,7 +5,7 @@
 
 import { decimal } from "../page/address.js";
 import { create, h } from "../page/view.js";
-import { showNotationInSvg } from "./notation.js";
+import { showNotation, showNotationInSvg } from "./notation.js";
 
 const KEY_STEP = 0.05;
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
@@ -82,38 +82,30 @@ export class Plane {
   }
 
   /**
-   * Describes the plane. `paint(plane)` draws shapes and returns the points that can be moved: {name, kind, label, said,
-   * at, move, colour, weight, magnets}. Their names turn away from `centre`.
+   * Describes the plane below its caption. `paint()` draws shapes and returns the points that can be moved, as {name,
+   * kind, label, said, at, move, colour, weight, magnets}. Their names turn away from `centre`.
    */
-  describe(label, paint, centre = [0, 0]) {
+  describe(caption, label, paint, centre = [0, 0]) {
     this.shapes = [];
     this.labels = [];
-    if (this.width) this.handles = paint(this);
+    if (this.width) this.handles = paint();
+    const ratio = `${this.right - this.left} / ${this.top - this.bottom}`;
+    const attributes = {
+      role: "group",
+      "aria-label": label,
+      class: this.fetched ? "fetches" : null,
+      viewBox: `0 0 ${this.width} ${this.height}`,
+      ...this.listeners,
+    };
+    const shapes = h("g", { "aria-hidden": "true" }, this.shapes);
+    const labels = h("g", { "aria-hidden": "true" }, this.labels);
+    const handles = this.handles.map((handle) => this.describeHandle(handle, centre));
+    const svg = h("svg", attributes, shapes, labels, h("g", {}, handles));
     return h(
-      "div",
-      {
-        class: "plane",
-        style: { "aspect-ratio": `${this.right - this.left} / ${this.top - this.bottom}` },
-      },
-      this.field,
-      this.canvas,
-      h(
-        "svg",
-        {
-          role: "group",
-          "aria-label": label,
-          class: this.fetched ? "fetches" : null,
-          viewBox: `0 0 ${this.width} ${this.height}`,
-          ...this.listeners,
-        },
-        h("g", { "aria-hidden": "true" }, this.shapes),
-        h("g", { "aria-hidden": "true" }, this.labels),
-        h(
-          "g",
-          {},
-          this.handles.map((handle) => this.describeHandle(handle, centre))
-        )
-      )
+      "figure",
+      {},
+      h("figcaption", {}, showNotation(caption)),
+      h("div", { class: "plane", style: { "aspect-ratio": ratio } }, this.field, this.canvas, svg)
     );
   }
 
@@ -296,7 +288,7 @@ export class Plane {
     this.draw("path", { d, class: "query-arrow", ...(colour && { style: { "--own": colour } }) });
   }
 
-  drawAxes() {
+  axes() {
     this.line([this.left, 0], [this.right, 0], { class: "axis" });
     this.line([0, this.bottom], [0, this.top], { class: "axis" });
   }

@@ -1,7 +1,7 @@
 /** A question, its hints, and a box in which an answer is graded. */
 
 import { h } from "../page/view.js";
-import { button, table } from "./controls.js";
+import { button, div, hint, scroll, table } from "./controls.js";
 import { showNotation } from "./notation.js";
 
 export const MAX_ANSWER = 2000; // characters
@@ -57,14 +57,13 @@ export function describeHints({ hints }, view) {
       { class: "hints" },
       hints.slice(0, shown).map((hint) => h("li", { tabindex: -1 }, showNotation(hint)))
     ),
-    h(
-      "div",
-      { class: "buttons" },
+    div(
+      "buttons",
       button(t(shown ? "anotherHint" : "nextHint"), more, {
         "data-control": "hint",
         hidden: shown >= hints.length,
       }),
-      h("p", { class: "hint" }, shown > 0 && note)
+      hint(shown > 0 ? note : "")
     )
   );
 }
@@ -91,7 +90,7 @@ export function describeAnswer(question, view) {
     "section",
     { class: "card" },
     h("h3", {}, h("label", { for: "theory-answer" }, t("answer"))),
-    h("p", { class: "hint" }, t("answerHint")),
+    hint(t("answerHint")),
     h(
       "form",
       { class: "answer-form", onsubmit: submit },
@@ -101,8 +100,8 @@ export function describeAnswer(question, view) {
     h(
       "div",
       { class: "grade", role: "status", "aria-busy": String(isGrading) },
-      isGrading && h("p", { class: "hint" }, t("grading")),
-      graded && h("div", { class: "graded" }, describeGrade(graded, view))
+      isGrading && hint(t("grading")),
+      graded && div("graded", describeGrade(graded, view))
     )
   );
 }
@@ -114,9 +113,9 @@ function describeCommand({ task, answer }, { t }) {
     "section",
     { class: "card" },
     h("h3", {}, t("answer")),
-    h("p", { class: "hint" }, t("needsServer")),
+    hint(t("needsServer")),
     command(`augenmerk theory check ${task} --query '${answer}'`),
-    h("p", { class: "hint" }, t("needsServerOr")),
+    hint(t("needsServerOr")),
     command("augenmerk serve --open")
   );
 }
@@ -161,9 +160,5 @@ function describeConditions(conditions, view) {
     ),
     h("td", {}, t(row.holds ? "yes" : "no")),
   ]);
-  return h(
-    "div",
-    { class: "scroll", tabindex: 0 },
-    table("numbers", t("conditions"), [head.map((name) => [name])], rows)
-  );
+  return scroll("", table("numbers", t("conditions"), [head.map((name) => [name])], rows));
 }

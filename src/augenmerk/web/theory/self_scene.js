@@ -17,7 +17,7 @@ import {
   WANTED,
   ZERO,
 } from "./attention.js";
-import { button, figure, slider, table } from "./controls.js";
+import { button, div, scroll, slider, table } from "./controls.js";
 import { showNotation } from "./notation.js";
 import { Plane } from "./plane.js";
 
@@ -56,30 +56,15 @@ export class SelfScene {
     this.drawn = { K, Q, ...selfAttend(this.inputs, K, Q, V, state.B) };
     const part = (name, label, least, most) =>
       slider(view, name, label, { least, most, show: (value) => view.number(value) });
-    return h(
-      "div",
-      { class: "scene self" },
-      isProjected
-        ? h(
-            "div",
-            { class: "matrices" },
-            MATRICES.map((name) => this.describeMatrix(name))
-          )
-        : h(
-            "div",
-            { class: "alone" },
-            figure(
-              t("triangleShort"),
-              this.plane.describe(t("triangle"), () => this.paintTriangle())
-            )
-          ),
-      h(
-        "div",
-        { class: "settings" },
-        part("B", t("lengthOfParts"), 0.1, 6),
-        !isProjected && ["d", "c"].map((each) => part(each, t("addedPart", { part: `u_${each}` }), 0, 1))
-      ),
-      h("div", { class: "scroll", tabindex: 0 }, this.describeTable()),
+    const added = isProjected ? [] : ["d", "c"];
+    const settings = added.map((each) => part(each, t("addedPart", { part: `u_${each}` }), 0, 1));
+    const matrices = () => MATRICES.map((name) => this.describeMatrix(name));
+    const triangle = () => this.plane.describe(t("triangleShort"), t("triangle"), () => this.paintTriangle());
+    return div(
+      "scene self",
+      isProjected ? div("matrices", matrices()) : div("alone", triangle()),
+      div("settings", part("B", t("lengthOfParts"), 0.1, 6), settings),
+      scroll("", this.describeTable()),
       view.describeSaid()
     );
   }
@@ -143,7 +128,7 @@ export class SelfScene {
         "aria-label": `${name} = ${sign}`,
       })
     );
-    return h("div", { class: "matrix-card" }, grid, h("div", { class: "buttons" }, presets));
+    return div("matrix-card", grid, div("buttons", presets));
   }
 
   describeTable() {

@@ -3,7 +3,7 @@
 import { choice, readState, text, whole, writeState } from "../page/address.js";
 import { showNumber } from "../page/shown.js";
 import { h, render } from "../page/view.js";
-import { button } from "./controls.js";
+import { button, div, hint } from "./controls.js";
 import { HeadsScene } from "./heads_scene.js";
 import { KeysScene } from "./keys_scene.js";
 import { showNotation } from "./notation.js";
@@ -262,7 +262,7 @@ export class TheoryView {
       "section",
       { class: "card picture-card" },
       h("h2", { tabindex: -1 }, t("heading")),
-      h("p", { class: "hint" }, showNotation(t("lead"))),
+      hint(t("lead")),
       picture
     );
   }
@@ -271,22 +271,20 @@ export class TheoryView {
     const { t, state } = this;
     const isRevealed = state.reveal === "yes";
     const reveal = { "data-control": "reveal", "aria-pressed": String(isRevealed) };
-    return h(
-      "div",
-      { class: "task" },
+    return div(
+      "task",
       describeQuestion(question, this),
       h(
         "section",
         { class: "card picture-card", "aria-label": t("picture") },
         picture,
-        h(
-          "div",
-          { class: "buttons under-picture" },
+        div(
+          "buttons under-picture",
           button(t(isRevealed ? "revealed" : "reveal"), () => this.toggleReveal(), reveal),
           button(t("startAgain"), () => this.startAgain(), { "data-control": "again" })
         )
       ),
-      h("div", { class: "work" }, describeHints(question, this), describeAnswer(question, this))
+      div("work", describeHints(question, this), describeAnswer(question, this))
     );
   }
 
