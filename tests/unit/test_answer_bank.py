@@ -1,6 +1,7 @@
 """The bank of answers: the grader comes to the verdict that was derived by hand, for every one of them."""
 
 import copy
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -13,26 +14,26 @@ from hypothesis import strategies as st
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.theory.attention import Array
 from augenmerk.theory.classroom import AnswerSheet, Row, grade_sheet
+from augenmerk.theory.exercises import EXERCISES, GRADED
 from augenmerk.theory.expressions import Expression
-from augenmerk.theory.grading import check
+from augenmerk.theory.grading import MISTAKES, check
 from augenmerk.theory.results import Grade
 
 BANK_FILE = Path(__file__).parents[1] / "support" / "answer_bank.toml"
-BANK = [
-    (*row, "")[:5]
-    for row in tomllib.loads(
-        Path(__file__).parents[1].joinpath("support", "answer_bank.toml").read_text("utf-8")
-    )["answers"]
-]
+BANK = tomllib.loads(BANK_FILE.read_text("utf-8"))["answers"]
+"""Rows of a task, an answer, a verdict, its reason, and pieces of what the program says."""
 VERDICTS = {"right": "right", "right if": "right-if", "wrong": "wrong", "needs review": "needs-review"}
 
 
 def test_the_bank_is_as_large_and_as_varied_as_it_should_be() -> None:
     assert len(BANK) >= 150
-    assert len({row[:2] for row in BANK}) == len(BANK)
+    assert len({(task, answer) for task, answer, *_ in BANK}) == len(BANK)
     assert {task for task, *_ in BANK} == {f"1.{number}" for number in range(1, 8)}
     assert {verdict for _, _, verdict, *_ in BANK} == set(VERDICTS.values())
-    assert all(reason for *_, reason, _ in BANK)
+    assert all(reason for _, _, _, reason, *_ in BANK)
+    typical = {mistake for task in GRADED for mistake in EXERCISES[task].key.mistakes}
+    pieces = {piece for _, _, _, _, *pieces in BANK for piece in pieces}
+    assert typical | pieces | {"right under a condition"} >= set(MISTAKES)
 
 
 @pytest.mark.parametrize("task", sorted({task for task, *_ in BANK}))
@@ -41,10 +42,10 @@ def test_the_grader_agrees_with_the_bank(task: str) -> None:
     rows = [Row(n, "", task, answer, ()) for n, (_, answer, *_) in enumerate(own, 2)]
     graded = grade_sheet(AnswerSheet((), tuple(rows), ",", False), samples=30)
     wrong = {}
-    for (_, answer, verdict, reason, piece), grade in zip(own, graded, strict=True):
+    for (_, answer, verdict, reason, *pieces), grade in zip(own, graded, strict=True):
         said = f"{grade.why} {grade.remarks} {grade.mistake}".lower()
-        if VERDICTS[grade.verdict] != verdict or piece.lower() not in said:
-            wrong[answer] = f"{verdict} ({reason}) {piece}", grade.verdict, grade.why
+        if VERDICTS[grade.verdict] != verdict or not all(piece.lower() in said for piece in pieces):
+            wrong[answer] = f"{verdict} ({reason}) {pieces}", grade.verdict, grade.why
     assert not wrong
 
 
@@ -106,6 +107,8 @@ def test_a_verdict_and_its_table_say_the_same(row: tuple[str, ...]) -> None:
     assert all(rows) is (found.verdict != "wrong") or found.mistake == "incomplete"
     assert bool(found.only_if) is (found.verdict == "right if") is ("right only if" in found.why)
     assert bool(found.mistake) is (found.verdict != "right")
+    assert found.why.endswith((".", "?"))
+    json.dumps(found.as_dict())
 
 
 def test_computing_a_formula_leaves_it_as_it_was() -> None:

@@ -162,9 +162,8 @@ export class HeadsScene {
       view.draw();
     };
     const resample = () => {
-      view.set({ seed: (state.seed % 1e9) + 1 });
+      view.change({ seed: (state.seed % 1e9) + 1 });
       show(1, 1);
-      view.settled();
     };
     const { count } = this;
     const counted =

@@ -121,9 +121,8 @@ export class KeysScene {
       choices: names.map((name, i) => [i + 1, name]),
       value: view.state.target,
       onchoose: (target) => {
-        view.set({ target });
+        view.change({ target });
         if (view.state.reveal === "yes") this.reveal();
-        view.settled();
       },
     });
   }
@@ -132,21 +131,17 @@ export class KeysScene {
     const { view } = this;
     const { t, state } = view;
     const { keys, values } = state;
-    const change = (changes) => {
-      view.set(changes);
-      view.settled();
-    };
-    const remove = () => change({ keys: keys.slice(0, -1), values: values.slice(0, -1) });
+    const remove = () => view.change({ keys: keys.slice(0, -1), values: values.slice(0, -1) });
     const add = () => {
       const angle = 2.4 * keys.length + 0.3;
       const at = (radius, turn) => [radius * Math.cos(angle + turn), radius * Math.sin(angle + turn)];
-      change({ keys: [...keys, at(1.2, 0)], values: [...values, at(1.1, 0.5)] });
+      view.change({ keys: [...keys, at(1.2, 0)], values: [...values, at(1.1, 0.5)] });
     };
     const root = {
       type: "checkbox",
       "data-control": "root",
       checked: state.root === "with",
-      onchange: ({ target }) => change({ root: target.checked ? "with" : "without" }),
+      onchange: ({ target }) => view.change({ root: target.checked ? "with" : "without" }),
     };
     return [
       h("label", { class: "check" }, h("input", root), h("span", {}, showNotation(t("divideByRoot")))),

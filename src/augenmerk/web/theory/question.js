@@ -43,9 +43,8 @@ export function describeHints({ hints }, view) {
   const { t, state } = view;
   const shown = Math.min(state.hints, hints.length);
   const more = () => {
-    view.set({ hints: shown + 1 });
+    view.change({ hints: shown + 1 });
     view.focusLater(".hints li:last-child");
-    view.settled();
   };
   const note = shown < hints.length ? t("hint", { number: shown, count: hints.length }) : t("noMoreHints");
   return h(
@@ -77,10 +76,7 @@ export function describeAnswer(question, view) {
     ...{ spellcheck: "false", autocomplete: "off", autocapitalize: "off", translate: "no" },
     "data-control": "answer",
     value: state.answer,
-    oninput: ({ target }) => {
-      view.set({ answer: target.value });
-      view.settled();
-    },
+    oninput: ({ target }) => view.change({ answer: target.value }),
   };
   const submit = (event) => {
     event.preventDefault();

@@ -73,10 +73,7 @@ export class SelfScene {
   describeMatrix(name) {
     const { view } = this;
     const written = view.state[name];
-    const set = (matrix) => {
-      view.set({ [name]: matrix });
-      view.settled();
-    };
+    const set = (matrix) => view.change({ [name]: matrix });
     const entry = (row, column) => {
       const at = 4 * PARTS.indexOf(row) + PARTS.indexOf(column);
       const value = written[at];

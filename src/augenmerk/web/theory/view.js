@@ -91,6 +91,12 @@ export class TheoryView {
     this.draw();
   }
 
+  /** Changes the state at once, as a button does. */
+  change(changes) {
+    this.set(changes);
+    this.settled();
+  }
+
   /** Says in words what there is to see, and writes the address, a moment after the last change. */
   settled() {
     clearTimeout(this.timer);
@@ -107,8 +113,7 @@ export class TheoryView {
   /** Moves points and numbers of the state to where they should be, not too fast for the eye. */
   glide(to) {
     if (this.still) {
-      this.set(structuredClone(to));
-      this.settled();
+      this.change(structuredClone(to));
       return;
     }
     const from = structuredClone(Object.fromEntries(Object.keys(to).map((name) => [name, this.state[name]])));
