@@ -26,3 +26,9 @@ def format_message(text: str) -> str:
     """Returns the text of an error for the terminal: one line, with overlong names and values shortened."""
     line = " ".join(remove_control_characters(text).splitlines())
     return shorten(re.sub(r"\S{200,}|'[^']{200,}'", lambda found: shorten(found[0]), line), 1500)
+
+
+def escape_csv(text: str) -> str:
+    """Puts an apostrophe before what a spreadsheet would take for a formula."""
+    text = text.replace("\r", " ")  # the csv module would not quote it, and it would begin another row
+    return f"'{text}" if text.lstrip(" ").startswith(("=", "+", "-", "@", "\t")) else text

@@ -1,6 +1,5 @@
 """`augenmerk data`: lists, shows, checks, fetches, exports and prepares sentence pairs."""
 
-import math
 import shlex
 import sys
 import time
@@ -17,7 +16,6 @@ from typer import Argument, Option
 
 from augenmerk.base.entries import DATASETS, datasets_with
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.base.settings import format_value
 from augenmerk.cli.inputs import describe_skipped
 from augenmerk.cli.options import (
     GROUP,
@@ -353,38 +351,25 @@ def prepare(
     of them. `train --data` on the folder starts at once, however many pairs there are, and needs no more
     memory for more of them.
     """
-    from augenmerk.base.config import RunConfig, load_config
     from augenmerk.base.device import count_cores
     from augenmerk.cluster.blocks import ProcessPool, RayTasks
-    from augenmerk.data import check_options
-    from augenmerk.data.prepare import Request
+    from augenmerk.data.prepare import make_request
     from augenmerk.data.prepare import prepare as prepare_corpus
 
-    if not math.isfinite(max_ratio) or (max_ratio < 1 and max_ratio):
-        raise AugenmerkError(f"--max-ratio {max_ratio:g} is impossible: it is 1 or more, or 0 for no limit.")
     if on == "ray" and workers is not None:
         raise AugenmerkError("--workers are processes of this machine; a Ray cluster uses all its cores.")
-    for setting in settings or ():
-        if setting.partition(".")[0].strip() not in ("text", "data"):
-            raise AugenmerkError(f"--set {setting}: only settings of [text] and [data] are used here.")
-    named = {
-        "data.bitext": format_value(sources[0]),
-        "data.source_language": source_language,
-        "data.target_language": target_language,
-        "data.max_length": max_length,
-    }
-    given = {"pairs": pairs, "seed": seed}
-    for option in [name for name in ("pairs", "seed") if given[name] is not None]:
-        taking = [name for name in sources if name in DATASETS and option in DATASETS[name].options]
-        if not taking:
-            check_options(sources[0], [option])
-        named |= {f"data.{name}.{option}": given[option] for name in taking}
-    all_settings = [
-        *(settings or ()),
-        *(f"{key}={value}" for key, value in named.items() if value is not None),
-    ]
-    config = load_config(preset, all_settings) if preset else RunConfig.from_toml("", "--set", all_settings)
-    request = Request(tuple(sources), config.data, config.text, vocabulary_sample, max_ratio)
+    options: dict[Any, Any] = {"pairs": pairs, "seed": seed}
+    request = make_request(
+        sources,
+        preset,
+        settings or (),
+        source_language=source_language,
+        target_language=target_language,
+        max_length=max_length,
+        options={name: value for name, value in options.items() if value is not None},
+        vocabulary_sample=vocabulary_sample,
+        max_ratio=max_ratio,
+    )
     began = time.monotonic()
     try:
         with connect_if_asked(on, ray_address), show_progress(MofNCompleteColumn()) as on_progress:

@@ -13,7 +13,7 @@ import typer
 from rich.markup import escape
 from typer import Argument
 
-from augenmerk.base.errors import AugenmerkError, format_message, shorten
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import options
 from augenmerk.cli.options import Group
 from augenmerk.cli.terminal import err, show_status
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from augenmerk.base.config import DataConfig
     from augenmerk.data import BadLine, Bitext, SentencePair
     from augenmerk.evaluation.opening import OtherData
-    from augenmerk.text.batching import Reason
     from augenmerk.translation import Translation, Translator
 
 COMMAND_LINE = "command line"
@@ -202,70 +201,15 @@ class RunOptions(Group):
 # Warnings
 
 
-class DoubtfulTranslations:
-    """Counts translations to be doubted, for one warning about all of each kind."""
-
-    def __init__(self, unit: str) -> None:
-        """The unit is line or sentence."""
-        self._unit = unit
-        self._unfamiliar: Counter[Reason] = Counter()
-        self._first_unfamiliar = 0
-        self._uncovered = self._first_uncovered = 0
-        self._missing = ""
-
-    def add(self, number: int, translation: "Translation") -> None:
-        """Counts the translation with this number, if there is something to doubt."""
-        if translation.unfamiliar is not None:
-            self.add_unfamiliar(translation.unfamiliar, 1, number)
-        if translation.uncovered is not None:
-            self.add_uncovered(1, number, translation.uncovered)
-
-    def add_unfamiliar(self, reason: "Reason", count: int, first: int) -> None:
-        """Counts unfamiliar sentences; their numbers are larger than those of earlier calls."""
-        self._first_unfamiliar = self._first_unfamiliar or first
-        self._unfamiliar[reason] += count
-
-    def add_uncovered(self, count: int, first: int, text: str) -> None:
-        """Counts translations that leave something out, the first of them `text`."""
-        if not self._uncovered:
-            self._first_uncovered, self._missing = first, shorten(format_message(text))
-        self._uncovered += count
-
-    def warn(self, total: int, hint: str = "") -> None:
-        """Prints the warnings about `total` units; the hint is for translations that leave something out."""
-        from augenmerk.text.batching import REASONS
-
-        unit = self._unit
-        if (count := self._unfamiliar.total()) == 1:
-            [reason] = self._unfamiliar
-            which = f"The {unit}" if total == 1 else f"{unit.capitalize()} {self._first_unfamiliar:,}"
-            which, reasons = f"{which} is", f"it has {REASONS[reason]}"
-        elif count:
-            which = f"{count:,} of {total:,} {unit}s, from {unit} {self._first_unfamiliar:,} on, are"
-            found = self._unfamiliar.most_common()
-            reasons = "; ".join(f"{many:,} with {REASONS[reason]}" for reason, many in found)
-        if count:
-            warn(
-                f"{which} unlike the text that this model was trained on ({reasons}), and so the translation "
-                f"may be nonsense. Is the text in the right language?"
-            )
-        if self._uncovered:
-            text = ""
-            if self._uncovered > 1:
-                text = f"{self._uncovered:,} of {total:,} translations probably leave out something. "
-            which = (
-                "The translation" if total == 1 else f"The translation of {unit} {self._first_uncovered:,}"
-            )
-            text += f"{which} probably leaves out “{self._missing}”: the model hardly looked at it."
-            warn(f"{text}{hint}")
-
-
 def warn_of_translations(translations: "Sequence[Translation]") -> None:
     """Warns of sentences of the command line unlike the training text, and of those not all translated."""
-    doubtful = DoubtfulTranslations("sentence")
+    from augenmerk.translation.doubts import Doubts
+
+    doubts = Doubts("sentence")
     for number, translation in enumerate(translations, 1):
-        doubtful.add(number, translation)
-    doubtful.warn(len(translations))
+        doubts.add(number, translation)
+    for sentence in doubts.describe(len(translations)):
+        warn(sentence)
 
 
 def warn_of_several_sentences(text: str, name: str, language: str | None) -> None:

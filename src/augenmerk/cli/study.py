@@ -1,6 +1,5 @@
 """`augenmerk study`: trains and compares variants, and shows the progress of all runs."""
 
-import re
 import shlex
 import sys
 import time
@@ -27,7 +26,7 @@ from augenmerk.cli.options import (
 from augenmerk.cli.terminal import LineClock, err, format_seconds, make_bars, make_table, out, print_json
 
 if TYPE_CHECKING:
-    from augenmerk.study.clusters import RayCluster, SlurmCluster
+    from augenmerk.study.clusters import Cluster
     from augenmerk.study.plan import Study
     from augenmerk.study.result import StudyResult
     from augenmerk.study.runner import RunStatus
@@ -40,42 +39,40 @@ LEFT_OUT = ("word_loss", "word_perplexity")
 
 app = typer.Typer()
 
-JOBS_HELP = (
-    "Runs at a time. Default: one for each core, at most 4, or each of several GPUs; on a cluster 100."
-)
-THREADS_HELP = "CPU threads of each run on this machine. Default: its share, at most $OMP_NUM_THREADS."
-CPUS_HELP = "On a cluster: cores for each run. Default: 1."
-GPUS_HELP = (
-    "On a cluster: GPUs for each run, 0 or 1; with Ray also part of one, which runs share. "
-    "Default: 0, or 1 with --device cuda."
-)
-RAY_HELP = "Ray's head; auto for this machine's. Default: $RAY_ADDRESS, or a new cluster on this machine."
-SLURM_HELP = "Option of Slurm's sbatch, such as partition=gpu, time=2:00:00 or mem=8G; repeatable."
 
+class Training(Group):
+    """How the runs are trained, and where."""
 
-class Backend(Group):
-    """Where the runs are trained."""
+    jobs: Annotated[int | None, Option(min=1, max=1000)] = None
+    """Runs at a time. Default: one for each core, at most 4, or each of several GPUs; on a cluster 100."""
+    out: Path | None = None
+    """Folder of the study. Default: runs/study-NAME."""
+    attention: Mechanisms = None
+    device: Device = "auto"
+    threads: Annotated[int | None, Option(min=1, max=MAX_THREADS)] = None
+    """CPU threads of each run on this machine. Default: its share, at most $OMP_NUM_THREADS."""
+    on: Literal["local", "ray", "slurm"] = "local"
+    """Train the runs on this machine, on a Ray cluster, or by Slurm."""
+    cpus_per_job: Annotated[int | None, Option(min=1, max=1024)] = None
+    """On a cluster: cores for each run. Default: 1."""
+    gpus_per_job: Annotated[float | None, Option(min=0, max=1)] = None
+    """On a cluster: GPUs for each run, 0 or 1; with Ray also part of one, which runs share. Default: 0, or 1
+    with --device cuda."""
+    ray_address: Annotated[str | None, Option(metavar="HOST:PORT")] = None
+    """Ray's head; auto for this machine's. Default: $RAY_ADDRESS, or a new cluster on this machine."""
+    slurm: Annotated[list[str] | None, Option(metavar="OPTION=VALUE")] = None
+    """Option of Slurm's sbatch, such as partition=gpu, time=2:00:00 or mem=8G; repeatable."""
 
-    on: Annotated[
-        Literal["local", "ray", "slurm"],
-        Option(help="Train the runs on this machine, on a Ray cluster, or by Slurm."),
-    ] = "local"
-    cpus_per_job: Annotated[int | None, Option(help=CPUS_HELP, min=1, max=1024)] = None
-    gpus_per_job: Annotated[float | None, Option(help=GPUS_HELP, min=0, max=1)] = None
-    ray_address: Annotated[str | None, Option(metavar="HOST:PORT", help=RAY_HELP)] = None
-    slurm: Annotated[list[str] | None, Option(metavar="OPTION=VALUE", help=SLURM_HELP)] = None
-
-    def choose_cluster(self, device: str, threads: int | None) -> "RayCluster | SlurmCluster | None":
+    def choose_cluster(self) -> "Cluster | None":
         """Returns the cluster, None for this machine; raises AugenmerkError for contradictions."""
-        from augenmerk.study.clusters import RayCluster, SlurmCluster
+        from augenmerk.study.clusters import choose_cluster
 
-        cpus, gpus = self.cpus_per_job, self.gpus_per_job
-        per_job = [option for option in (cpus, gpus) if option is not None]
+        per_job = self.cpus_per_job is not None or self.gpus_per_job is not None
         for option, given, backends in (
-            ("--threads", threads is not None, ("local",)),
+            ("--threads", self.threads is not None, ("local",)),
             ("--ray-address", self.ray_address is not None, ("ray",)),
             ("--slurm", bool(self.slurm), ("slurm",)),
-            ("--cpus-per-job and --gpus-per-job", bool(per_job), ("ray", "slurm")),
+            ("--cpus-per-job and --gpus-per-job", per_job, ("ray", "slurm")),
         ):
             if given and self.on not in backends:
                 raise AugenmerkError(
@@ -83,22 +80,14 @@ class Backend(Group):
                 )
         if self.on == "local":
             return None
-        if device not in ("auto", "cpu", "cuda"):
-            raise AugenmerkError(f"'{device}' is no device for the runs on a cluster: expected cpu or cuda.")
-        gpus = float(device == "cuda") if gpus is None else gpus
-        if (device == "cpu" and gpus) or (device == "cuda" and not gpus):
-            raise AugenmerkError(f"--device {device} and --gpus-per-job {gpus:g} contradict each other.")
-        if self.on == "ray":
-            return RayCluster(self.ray_address, cpus or 1, gpus)
-        if gpus not in (0, 1):
-            raise AugenmerkError(f"Slurm gives whole GPUs: --gpus-per-job is 0 or 1, not {gpus:g}.")
-        options = dict[str, str | bool]()
-        for each in self.slurm or []:
-            name, equals, value = each.partition("=")
-            if re.fullmatch("[a-z][a-z-]*", name) is None or bool(equals) != bool(value):
-                raise AugenmerkError(f"'{each}' is no option of sbatch: expected one such as partition=gpu.")
-            options[name] = value or True
-        return SlurmCluster(cpus or 1, int(gpus), options)
+        return choose_cluster(
+            self.on,
+            self.device,
+            cpus=self.cpus_per_job or 1,
+            gpus=self.gpus_per_job,
+            address=self.ray_address,
+            options=self.slurm or (),
+        )
 
 
 @app.command(
@@ -112,12 +101,7 @@ def study(
         str | None, Argument(help="Name of a bundled study, or your own TOML file.", show_default=False)
     ] = None,
     list_: Annotated[bool, Option("--list", help="List the bundled studies, and stop.")] = False,
-    jobs: Annotated[int | None, Option(help=JOBS_HELP, min=1, max=1000)] = None,
-    out: Annotated[Path | None, Option(help="Folder of the study. Default: runs/study-NAME.")] = None,
-    attention: Mechanisms = None,
-    device: Device = "auto",
-    threads: Annotated[int | None, Option(help=THREADS_HELP, min=1, max=MAX_THREADS)] = None,
-    backend: Backend = GROUP,
+    given: Training = GROUP,
     json: Json = False,
 ) -> None:
     """Train variants over several seeds and compare them; finished runs are not trained again."""
@@ -129,11 +113,11 @@ def study(
         return
     if file is None:
         raise AugenmerkError("Name a study: one that `augenmerk study --list` shows, or a TOML file.")
-    cluster = backend.choose_cluster(device, threads)
-    load_mechanisms(attention)
+    cluster = given.choose_cluster()
+    load_mechanisms(given.attention)
     plan = read_study(find_study(file))
-    folder = out or Path("runs") / f"study-{plan.name}"
-    where = _announce(plan, folder, cluster, device, jobs, threads)
+    folder = given.out or Path("runs") / f"study-{plan.name}"
+    where = _announce(plan, folder, cluster, given)
     try:
         with StudyDisplay(show_hosts=cluster is not None) as display:
             result = run_study(plan, folder, on_progress=display.show, **where)
@@ -156,14 +140,7 @@ def study(
         sys.exit(FAILED)
 
 
-def _announce(
-    plan: "Study",
-    folder: Path,
-    cluster: "RayCluster | SlurmCluster | None",
-    device: str,
-    jobs: int | None,
-    threads: int | None,
-) -> dict[str, Any]:
+def _announce(plan: "Study", folder: Path, cluster: "Cluster | None", given: Training) -> dict[str, Any]:
     """Prints where the runs are trained; returns what `run_study` has to know about it."""
     from augenmerk.base.device import choose_device
     from augenmerk.study.runner import default_jobs, threads_each
@@ -174,15 +151,15 @@ def _announce(
     if cluster is not None:
         gpus = f" and {cluster.gpus:g} GPU" if cluster.gpus else ""
         err().print(f"{variants} on {cluster.name}, each run on {_count(cluster.cpus, 'core')}{gpus}")
-        device, jobs = "cuda" if cluster.gpus else "cpu", jobs or CLUSTER_JOBS
-        return {"device": device, "jobs": jobs, "cluster": cluster}
+        device = "cuda" if cluster.gpus else "cpu"
+        return {"device": device, "jobs": given.jobs or CLUSTER_JOBS, "cluster": cluster}
     import torch
 
-    device = str(choose_device(device))
-    jobs = jobs or default_jobs(device, torch.cuda.device_count())
-    each = threads or threads_each(min(jobs, len(plan.runs)))
+    device = str(choose_device(given.device))
+    jobs = given.jobs or default_jobs(device, torch.cuda.device_count())
+    each = given.threads or threads_each(min(jobs, len(plan.runs)))
     err().print(f"{variants} on {device}, {jobs} at a time with {_count(each, 'CPU thread')} each")
-    return {"device": device, "jobs": jobs, "threads": threads}
+    return {"device": device, "jobs": jobs, "threads": given.threads}
 
 
 def _count(number: int, noun: str) -> str:

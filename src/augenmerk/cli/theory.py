@@ -163,7 +163,8 @@ def questions(
     """All questions, without their answers and hints."""
     from augenmerk.base.files import atomic_write
     from augenmerk.cli.terminal import print_written
-    from augenmerk.cli.theory_output import format_questions, show_question
+    from augenmerk.cli.theory_output import show_question
+    from augenmerk.theory.classroom import format_questions
 
     asked = [each.without_root() if unscaled else each for each in EXERCISES.values()]
     if out is not None:
@@ -337,7 +338,7 @@ def grade(
         )
     summaries, unread = classroom.summarise(graded), classroom.collect_for_review(graded)
     if out is not None:
-        atomic_write(out, [theory_output.format_grades(sheet, graded)])
+        atomic_write(out, [classroom.format_grades(sheet, graded)])
         terminal.print_written(out)
     if page is not None:
         context = {"graded": graded, "tasks": summaries, "unread": unread, "questions": EXERCISES}

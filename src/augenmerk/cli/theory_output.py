@@ -1,7 +1,5 @@
 """Shows results of the theory lab: yields lines of text and tables that the console prints."""
 
-import csv
-import io
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -24,8 +22,6 @@ if TYPE_CHECKING:
 WIDTH = 96
 MAX_UNREAD = 20  # the most answers to be reviewed that are listed on the terminal
 MAX_REPEATED = 10  # the most students with several answers who are listed
-GRADE_COLUMNS = ("verdict", "mistake", "why", "remarks")
-"""What grades add to the table of a class."""
 
 
 def _wrap(text: str, start: str = "", style: str = "dim", indent: int = 0) -> Iterator[str]:
@@ -136,21 +132,6 @@ def show_question(exercise: "Exercise", hints: int, unscaled: bool = False) -> I
         yield f"[dim]your answer: augenmerk theory check {exercise.task}{flag} {answer}[/]"
 
 
-def format_questions(exercises: "Sequence[Exercise]") -> str:
-    """Formats questions, without hints, as a Markdown document."""
-    lines = ["# What attention can and cannot compute: the questions", ""]
-    for exercise in exercises:
-        *formulas, text = exercise.text.split("\n")
-        lines += [f"## {exercise.task}: {exercise.title}", ""]
-        lines += [part for formula in formulas for part in (f"    {formula}", "")]
-        lines += [*textwrap.wrap(text, WIDTH), ""]
-        if exercise.answer:
-            lines += ["| name | meaning |", "|---|---|"]
-            lines += [f"| {name} | {meaning} |" for name, meaning in exercise.names.items()]
-            lines += ["", f"Answer: {exercise.answer.prompt}", ""]
-    return "\n".join(lines)
-
-
 def show_class(
     graded: "Sequence[GradedAnswer]", summaries: "Sequence[TaskSummary]", unread: "Sequence[ForReview]"
 ) -> "Iterator[RenderableType]":
@@ -188,7 +169,7 @@ def note_table(
     sheet: "AnswerSheet", graded: "Sequence[GradedAnswer]", left_out: int | None, *, written: bool
 ) -> Iterator[str]:
     """Yields what a teacher should know about how the table was read and written."""
-    from augenmerk.theory.classroom import find_repeated
+    from augenmerk.theory.classroom import find_repeated, name_grade_columns
 
     named = (("Columns of tasks", sheet.task_columns), ("Not graded", sheet.other_columns))
     for what, columns in named if sheet.task_columns else ():
@@ -211,28 +192,6 @@ def note_table(
 
 def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def name_grade_columns(sheet: "AnswerSheet") -> list[str]:
-    """Returns the headings under which grades are written: with a number if the table has them already."""
-    taken, names, number = {column.casefold() for column in sheet.columns}, list(GRADE_COLUMNS), 1
-    while taken.intersection(names):
-        number += 1
-        names = [f"{column}_{number}" for column in GRADE_COLUMNS]
-    return names
-
-
-def format_grades(sheet: "AnswerSheet", graded: "Sequence[GradedAnswer]") -> bytes:
-    """Formats the table of a class with what was found, as CSV of the kind that was read."""
-    from augenmerk.study.report import escape_csv
-
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter=sheet.delimiter, lineterminator="\n")
-    writer.writerow([*map(escape_csv, sheet.columns), *name_grade_columns(sheet)])
-    for row, answer in zip(sheet.rows, graded, strict=True):
-        found = [getattr(answer, column) for column in GRADE_COLUMNS]
-        writer.writerow([escape_csv(cell) for cell in (*row.cells, *found)])
-    return text.getvalue().encode("utf-8-sig" if sheet.byte_order_mark else "utf-8")
 
 
 def show_step(

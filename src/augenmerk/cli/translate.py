@@ -14,7 +14,7 @@ from typer import Argument, Option
 
 from augenmerk.base.errors import AugenmerkError, format_message, remove_control_characters
 from augenmerk.cli import options
-from augenmerk.cli.inputs import DoubtfulTranslations, check_sentences, warn
+from augenmerk.cli.inputs import check_sentences, warn
 from augenmerk.cli.options import GROUP, Group, Search, grouped
 from augenmerk.cli.terminal import count_items, err, is_utf8, show_progress
 
@@ -178,13 +178,9 @@ def _translate_on_ray(job: "FileJob", translator: "Translator", source: Path, ou
         raise _explain_bad_line(error) from None
     for number in found.truncated:
         _warn_of_truncation("line", number, translator)
-    doubtful = DoubtfulTranslations("line")
-    for reason, count, first in found.unfamiliar:
-        doubtful.add_unfamiliar(reason, count, first)
-    for lacking in found.uncovered:
-        doubtful.add_uncovered(*lacking)
     _warn_of_bad_lines(found.bad_lines, found.first_bad)
-    doubtful.warn(found.lines, "" if job.split_sentences else SPLITTING)
+    for sentence in found.doubts.describe(found.lines, "" if job.split_sentences else SPLITTING):
+        warn(sentence)
 
 
 def _translate(
@@ -202,6 +198,7 @@ def _translate(
     of those that are unlike what the model learnt from, and of translations that leave something out.
     """
     from augenmerk.text.pairs import BadLine, BadLineError
+    from augenmerk.translation.doubts import Doubts
 
     lines: Iterable[str | None] = sentences
     bad_lines: list[BadLine] | None = [] if skip_bad else None
@@ -216,10 +213,10 @@ def _translate(
         if sys.stdin.isatty():
             err().print("[dim]Type one sentence on each line; Ctrl-D ends.[/]")
     number, unit = 0, "sentence" if sentences else "line"
-    doubtful = DoubtfulTranslations(unit)
+    doubts = Doubts(unit)
     try:
         for number, translation in enumerate(translator.stream(lines, **how), 1):
-            doubtful.add(number, translation)
+            doubts.add(number, translation)
             if translation.truncated:
                 _warn_of_truncation(unit, number, translator)
             yield translation
@@ -227,7 +224,8 @@ def _translate(
         raise _explain_bad_line(error) from None
     if bad_lines:
         _warn_of_bad_lines(Counter[str](bad.kind for bad in bad_lines), bad_lines[0].line)
-    doubtful.warn(number, "" if how["split_sentences"] else SPLITTING)
+    for sentence in doubts.describe(number, "" if how["split_sentences"] else SPLITTING):
+        warn(sentence)
 
 
 def _explain_bad_line(error: Exception) -> AugenmerkError:

@@ -14,8 +14,9 @@ A shard is a function of the chunk and the vocabulary, so its bytes do not depen
 """
 
 import hashlib
+import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
@@ -26,11 +27,21 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save
 
-from augenmerk.base.config import DataConfig, TextConfig
+from augenmerk.base.config import DataConfig, RunConfig, TextConfig, load_config
+from augenmerk.base.entries import Option
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import digest_file, fsync_path, make_folder, remove, write_object
+from augenmerk.base.settings import format_value
 from augenmerk.cluster.blocks import LOCK, BlockJob, MapBlocks, OnProgress, check_request
-from augenmerk.data import DATASETS, PREPARED, UNFINISHED, dataset_options, is_prepared, open_bitext
+from augenmerk.data import (
+    DATASETS,
+    PREPARED,
+    UNFINISHED,
+    check_options,
+    dataset_options,
+    is_prepared,
+    open_bitext,
+)
 from augenmerk.data.corpus import FORMAT, SHARDS, TOO_MANY_TOKENS, VOCABULARY, check_dropout, read_about
 from augenmerk.data.export import export
 from augenmerk.data.files import find, is_divided
@@ -84,6 +95,45 @@ class Request:
             digests = {path.name: digest_file(path) for path in files}
             described.append({"name": Path(source).name, "files": digests})
         return described
+
+
+def make_request(
+    sources: Sequence[str],
+    preset: str | None,
+    settings: Iterable[str],
+    *,
+    source_language: str | None,
+    target_language: str | None,
+    max_length: int | None,
+    options: Mapping[Option, int],
+    vocabulary_sample: int,
+    max_ratio: float,
+) -> Request:
+    """Returns what to prepare: the settings of a preset or file, if one is named, with these changes.
+
+    `settings` are such as text.vocabulary_size=16000; `options` are those of the datasets among the sources.
+    Raises AugenmerkError if no source takes an option, or if a setting is not used here.
+    """
+    if not math.isfinite(max_ratio) or (max_ratio < 1 and max_ratio):
+        raise AugenmerkError(f"--max-ratio {max_ratio:g} is impossible: it is 1 or more, or 0 for no limit.")
+    settings = list(settings)
+    for setting in settings:
+        if setting.partition(".")[0].strip() not in ("text", "data"):
+            raise AugenmerkError(f"--set {setting}: only settings of [text] and [data] are used here.")
+    named = {
+        "data.bitext": format_value(sources[0]),
+        "data.source_language": source_language,
+        "data.target_language": target_language,
+        "data.max_length": max_length,
+    }
+    for option, value in options.items():
+        taking = [name for name in sources if name in DATASETS and option in DATASETS[name].options]
+        if not taking:
+            check_options(sources[0], [option])
+        named |= {f"data.{name}.{option}": value for name in taking}
+    settings += [f"{key}={value}" for key, value in named.items() if value is not None]
+    config = load_config(preset, settings) if preset else RunConfig.from_toml("", "--set", settings)
+    return Request(tuple(sources), config.data, config.text, vocabulary_sample, max_ratio)
 
 
 def prepare(request: Request, out: Path, *, map_blocks: MapBlocks, on_progress: OnProgress) -> dict[str, Any]:

@@ -11,14 +11,15 @@ by their noted numbers, and follows them instead of submitting them again.
 
 import json
 import os
+import re
 import secrets
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import atomic_write, error_reason
@@ -382,3 +383,37 @@ class SlurmExecutor:
         submitted.asked_to_stop = True
         submitted.handle.cancel(check=False)  # Slurm sends SIGTERM, and kills after half a minute
         self._queue_seconds = min(self._queue_seconds, STOPPING_QUEUE_SECONDS)
+
+
+Cluster = RayCluster | SlurmCluster
+
+
+def choose_cluster(
+    name: Literal["ray", "slurm"],
+    device: str,
+    *,
+    cpus: int,
+    gpus: float | None,
+    address: str | None,
+    options: Iterable[str],
+) -> Cluster:
+    """Returns a cluster with what each job gets of it; raises AugenmerkError for contradictions.
+
+    Without `gpus`, a job gets one if the device is cuda. `options` are those of sbatch, as NAME=VALUE.
+    """
+    if device not in ("auto", "cpu", "cuda"):
+        raise AugenmerkError(f"'{device}' is no device for the runs on a cluster: expected cpu or cuda.")
+    gpus = float(device == "cuda") if gpus is None else gpus
+    if (device == "cpu" and gpus) or (device == "cuda" and not gpus):
+        raise AugenmerkError(f"--device {device} and --gpus-per-job {gpus:g} contradict each other.")
+    if name == "ray":
+        return RayCluster(address, cpus, gpus)
+    if gpus not in (0, 1):
+        raise AugenmerkError(f"Slurm gives whole GPUs: --gpus-per-job is 0 or 1, not {gpus:g}.")
+    parsed = dict[str, str | bool]()
+    for each in options:
+        option, equals, value = each.partition("=")
+        if re.fullmatch("[a-z][a-z-]*", option) is None or bool(equals) != bool(value):
+            raise AugenmerkError(f"'{each}' is no option of sbatch: expected one such as partition=gpu.")
+        parsed[option] = value or True
+    return SlurmCluster(cpus, int(gpus), parsed)

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from augenmerk.base.errors import AugenmerkError, remove_control_characters
+from augenmerk.base.errors import AugenmerkError, escape_csv, remove_control_characters
 from augenmerk.drawing import AttentionMap, Chart
 from augenmerk.drawing.figures import Style
 from augenmerk.drawing.html import render_template
@@ -341,9 +341,3 @@ FORMATS: Mapping[str, Callable[[StudyResult, TableStyle], str]] = {
     "csv": lambda result, _style: format_csv(result),
 }
 """The formats of tables by name."""
-
-
-def escape_csv(text: str) -> str:
-    """Puts an apostrophe before what a spreadsheet would take for a formula."""
-    text = text.replace("\r", " ")  # the csv module would not quote it, and it would begin another row
-    return f"'{text}" if text.lstrip(" ").startswith(("=", "+", "-", "@", "\t")) else text

@@ -8,18 +8,23 @@ import codecs
 import csv
 import io
 import re
+import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from augenmerk.base.errors import AugenmerkError, shorten
-from augenmerk.theory.exercises import GRADED
+from augenmerk.base.errors import AugenmerkError, escape_csv, shorten
+from augenmerk.theory.exercises import GRADED, Exercise
 from augenmerk.theory.grading import MISTAKES, check, check_samples
 
 COLUMNS = ("student", "task", "answers")
 MAX_BYTES = 10_000_000
+GRADE_COLUMNS = ("verdict", "mistake", "why", "remarks")
+"""What grades add to the table of a class."""
+QUESTION_WIDTH = 96
+"""Columns of a hand-out of questions."""
 MAX_EXAMPLES = 5  # the most answers that are shown for a mistake
 
 Verdict = Literal["right", "right if", "wrong", "needs review", "empty"]
@@ -319,3 +324,41 @@ def _count_mistakes(graded: Sequence[GradedAnswer]) -> Iterator[MistakeCount]:
         examples = Counter(answer.answers for answer in graded if answer.mistake == name).most_common()
         shown = tuple(examples[:MAX_EXAMPLES])
         yield MistakeCount(name, MISTAKES[name], count, shown, len(examples) - len(shown))
+
+
+# What a teacher gets as a file
+
+
+def name_grade_columns(sheet: AnswerSheet) -> list[str]:
+    """Returns the headings under which grades are written: with a number if the table has them already."""
+    taken, names, number = {column.casefold() for column in sheet.columns}, list(GRADE_COLUMNS), 1
+    while taken.intersection(names):
+        number += 1
+        names = [f"{column}_{number}" for column in GRADE_COLUMNS]
+    return names
+
+
+def format_grades(sheet: AnswerSheet, graded: Sequence[GradedAnswer]) -> bytes:
+    """Formats the table of a class with what was found, as CSV of the kind that was read."""
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=sheet.delimiter, lineterminator="\n")
+    writer.writerow([*map(escape_csv, sheet.columns), *name_grade_columns(sheet)])
+    for row, answer in zip(sheet.rows, graded, strict=True):
+        found = [getattr(answer, column) for column in GRADE_COLUMNS]
+        writer.writerow([escape_csv(cell) for cell in (*row.cells, *found)])
+    return text.getvalue().encode("utf-8-sig" if sheet.byte_order_mark else "utf-8")
+
+
+def format_questions(exercises: Iterable[Exercise]) -> str:
+    """Formats questions, without hints, as a Markdown document."""
+    lines = ["# What attention can and cannot compute: the questions", ""]
+    for exercise in exercises:
+        *formulas, text = exercise.text.split("\n")
+        lines += [f"## {exercise.task}: {exercise.title}", ""]
+        lines += [part for formula in formulas for part in (f"    {formula}", "")]
+        lines += [*textwrap.wrap(text, QUESTION_WIDTH), ""]
+        if exercise.answer:
+            lines += ["| name | meaning |", "|---|---|"]
+            lines += [f"| {name} | {meaning} |" for name, meaning in exercise.names.items()]
+            lines += ["", f"Answer: {exercise.answer.prompt}", ""]
+    return "\n".join(lines)

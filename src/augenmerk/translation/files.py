@@ -23,7 +23,7 @@ from augenmerk.data import BadLine, BadLineError
 from augenmerk.data.files import read_lines
 from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.run.directory import RunDirectory
-from augenmerk.text.batching import Reason
+from augenmerk.translation.doubts import Doubts
 from augenmerk.translation.translation import LineFormat
 from augenmerk.translation.translator import Translator
 
@@ -64,10 +64,7 @@ class FileSummary:
     lines: int
     truncated: list[int]
     """The numbers of the lines, from 1, of which only the beginning was translated."""
-    unfamiliar: list[tuple[Reason, int, int]]
-    """For each block why lines are unlike what the model learnt from, how many, and the first of them."""
-    uncovered: list[tuple[int, int, str]]
-    """For each block how many translations lack something, the first of their lines, and what it lacks."""
+    doubts: Doubts
     bad_lines: Counter[str]
     """How many lines of each kind were bad, and so have an empty translation."""
     first_bad: int
@@ -116,11 +113,16 @@ def translate_file(
                 with blocks.result(number).open("rb") as block:
                     shutil.copyfileobj(block, file, 1 << 20)
         blocks.remove()
+    doubts = Doubts("line")
+    for entry in entries:
+        for reason, (count, first) in entry["unfamiliar"].items():
+            doubts.add_unfamiliar(reason, count, first)
+        if entry["uncovered"]:
+            doubts.add_uncovered(*entry["uncovered"])
     return FileSummary(
         lines=scan["size"],
         truncated=[number for entry in entries for number in entry["truncated"]],
-        unfamiliar=[(reason, *found) for entry in entries for reason, found in entry["unfamiliar"].items()],
-        uncovered=[tuple(entry["uncovered"]) for entry in entries if entry["uncovered"]],
+        doubts=doubts,
         bad_lines=Counter(scan["bad_lines"]),
         first_bad=scan["first_bad"],
     )
