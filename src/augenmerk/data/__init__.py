@@ -3,8 +3,10 @@
 May import: base, text and cluster. Read first: `__init__.py`, which opens any dataset, then `files.py`.
 """
 
+import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import cache, partial
 from glob import escape
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +17,16 @@ from augenmerk.base.config import DataConfig, RunConfig
 from augenmerk.base.entries import DATASETS, Option, datasets_with
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.settings import Settings
-from augenmerk.text.pairs import BadLine, BadLineError, Bitext, Links, PairsSum, SentencePair, sum_pairs
+from augenmerk.text.pairs import (
+    BadLine,
+    BadLineError,
+    Bitext,
+    LazySplit,
+    Links,
+    PairsSum,
+    SentencePair,
+    sum_pairs,
+)
 
 __all__ = [
     "DATASETS",
@@ -166,3 +177,59 @@ def resolve_data_name(name: str, folder: Path) -> str:
 def path_exists(path: Path) -> bool:
     """Returns whether the path is a folder or file, or the common stem of two files of parallel text."""
     return path.exists() or any(path.parent.glob(f"{escape(path.name)}.*"))
+
+
+# Splits of pairs that have none
+
+_ONE_IN = 20
+"""One source sentence in so many is held out for val, and another for test."""
+_MAX_HELD_OUT = 1000
+
+
+def hold_out(pairs: Iterable[SentencePair], path: Path) -> dict[str, Iterable[SentencePair]]:
+    """Divides pairs that come without splits into train, val and test, by a hash of the source sentence.
+
+    The twentieth of the sources with the lowest hashes (at most 1000 sentences) is val, the next as many
+    are test, the rest is train. So a sentence that occurs twice is never both trained and tested on, the
+    splits do not depend on the machine or the order of the lines, appending to the file moves few sentences
+    from one split to another, and two numbers describe the splits, however long the file is.
+
+    Finding these two numbers takes one pass over the pairs, made when a split is first used. It raises
+    AugenmerkError, which names `path`, if there are fewer than 3 different sources.
+    """
+    find_bounds = cache(partial(_find_bounds, pairs, path))
+
+    def read(split: str) -> Iterator[SentencePair]:
+        last_val, last_test = find_bounds()
+        for pair in pairs:
+            value = _hash(pair.source)
+            if split == ("train" if value > last_test else "test" if value > last_val else "val"):
+                yield pair
+
+    return {name: LazySplit(partial(read, name)) for name in ("train", "val", "test")}
+
+
+def _find_bounds(pairs: Iterable[SentencePair], path: Path) -> tuple[int, int]:
+    """Returns the highest hash in val, and the highest in test."""
+    # Once this many distinct sentences were seen, the number that is held out no longer grows.
+    enough = _ONE_IN * _MAX_HELD_OUT
+    lowest: set[int] = set()
+    bound = 2**64
+    for pair in pairs:
+        if (value := _hash(pair.source)) < bound:
+            lowest.add(value)
+            if len(lowest) == 2 * enough:
+                lowest = set(sorted(lowest)[:enough])
+                bound = max(lowest)
+    if len(lowest) < 3:
+        raise AugenmerkError(
+            f"{path}: too little to divide into train, val and test; "
+            f"expected at least 3 different source sentences, but found {len(lowest)}."
+        )
+    held_out = min(_MAX_HELD_OUT, max(1, len(lowest) // _ONE_IN))
+    ranked = sorted(lowest)
+    return ranked[held_out - 1], ranked[2 * held_out - 1]
+
+
+def _hash(sentence: str) -> int:
+    return int.from_bytes(hashlib.blake2b(sentence.encode(), digest_size=8).digest(), "big")

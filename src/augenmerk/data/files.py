@@ -30,7 +30,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import explain_read_errors
-from augenmerk.data import parquet
+from augenmerk.data import hold_out, parquet
 from augenmerk.text.pairs import (
     MAX_LINE_BYTES,
     BadLine,
@@ -38,7 +38,6 @@ from augenmerk.text.pairs import (
     Bitext,
     LazySplit,
     SentencePair,
-    hold_out,
     is_blank,
 )
 

@@ -39,13 +39,14 @@ from augenmerk.data import (
     UNFINISHED,
     check_options,
     dataset_options,
+    hold_out,
     is_prepared,
     open_bitext,
 )
 from augenmerk.data.corpus import FORMAT, SHARDS, TOO_MANY_TOKENS, VOCABULARY, check_dropout, read_about
 from augenmerk.data.export import export
 from augenmerk.data.files import find, is_divided
-from augenmerk.text.pairs import BadLine, Bitext, LazySplit, SentencePair, hold_out
+from augenmerk.text.pairs import BadLine, Bitext, LazySplit, SentencePair
 from augenmerk.text.tokenizer import UNK, TokenizerPair
 
 CHUNK = 50_000
