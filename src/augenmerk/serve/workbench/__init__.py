@@ -27,7 +27,7 @@ VIEWS: Mapping[str, str] = {
     "patterns": "Patterns",
     "api": "API",
 }
-"""The views in the order of the menu, with their English names. The last is there without the others, too."""
+"""The views in the order of the menu, with their English names. Without pages, a server has only the last."""
 ADDRESSES = {"translate": "/", "api": "/docs"}
 
 POLICY = (
