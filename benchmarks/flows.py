@@ -1,4 +1,4 @@
-"""Counts the modules that each flow enters, on tiny data: the table in docs/architecture.md.
+"""Counts the modules that each flow enters, on tiny data: the table in docs/explanation/architecture.md.
 
 python benchmarks/flows.py           prints the table
 python benchmarks/flows.py --list    also lists the modules, in the order in which they are entered

@@ -1,4 +1,4 @@
-"""Imports point one way: what docs/architecture.md draws is what the code does."""
+"""Imports point one way: what docs/explanation/architecture.md draws is what the code does."""
 
 import ast
 from functools import cache
