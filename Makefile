@@ -9,7 +9,7 @@ PAGES := node_modules/.ready
 # Tests start hundreds of processes: Python keeps what it has compiled, whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: test quick soak soak-serve thorough check lint browser format demo clean
+.PHONY: test quick soak soak-serve thorough check lint docs browser format demo clean
 
 # A process for each core, and the one that is done first takes over tests from another. One more saves nothing (measured).
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
@@ -21,7 +21,7 @@ MAKEFLAGS += --jobs=2
 NODE_TESTS := $(BIN)/node --test --test-reporter=dot tests/web/*.test.mjs
 
 # mypy has one process, so it runs beside the tests, as do those of JavaScript; what they say comes after theirs.
-test: lint browser
+test: lint docs browser
 	@{ $(NODE_TESTS); node=$$?; $(BIN)/mypy && [ $$node = 0 ]; } > $(VENV)/checks.log 2>&1 & checking=$$!; \
 	  $(PYTEST); tested=$$?; \
 	  wait $$checking; checked=$$?; cat $(VENV)/checks.log; \
@@ -63,6 +63,10 @@ lint: $(READY) $(PAGES)
 	$(BIN)/node node_modules/.bin/biome check --error-on-warnings
 	$(BIN)/node node_modules/.bin/tsc -p jsconfig.json
 
+# The documentation as a site: open docs/_build/index.html. A warning, such as a link that leads nowhere, is an error.
+docs: $(READY)
+	$(BIN)/sphinx-build -q -W --keep-going -d $(VENV)/doctrees docs docs/_build
+
 format: $(READY) $(PAGES)
 	$(BIN)/ruff check --fix --exit-zero --quiet
 	$(BIN)/ruff format
@@ -86,4 +90,4 @@ $(PAGES): package.json $(READY)
 	@touch $@
 
 clean:
-	rm -rf $(VENV) node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
+	rm -rf $(VENV) node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build docs/_build

@@ -1,6 +1,5 @@
 """Every setting is explained: by `augenmerk config`, and on a page that says the same."""
 
-import importlib.util
 import tomllib
 from operator import attrgetter
 from pathlib import Path
@@ -13,8 +12,6 @@ from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.settings import describe_as_toml, list_settings
 from tests.support.command import fails_with_a_sentence, run_command, run_json
 from tests.support.runs import SharedRuns, tiny
-
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "settings.py"
 
 
 def leaves(tree: dict[str, Any], group: str = "") -> dict[str, Any]:
@@ -85,14 +82,3 @@ def test_the_command_lists_settings() -> None:
     assert of_training.err == ""  # where to go on is said of the whole list only
     assert "augenmerk config show PRESET" in run_command("config", "list").err
     assert "'learning_rate'" in fails_with_a_sentence("config", "list", "learning_rate")
-
-
-def test_the_page_is_what_the_script_writes() -> None:
-    spec = importlib.util.spec_from_file_location("settings_page", PAGE)
-    assert spec is not None
-    assert spec.loader is not None
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    assert script.PAGE.read_text(encoding="utf-8") == script.render_page(), (
-        "renew it: python docs/settings.py"
-    )
