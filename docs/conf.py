@@ -57,6 +57,7 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_extra_path = ["translator.html"]
 html_copy_source = False
+html_show_search_summary = False  # it fetches pages, which a browser refuses to do on a disk
 html_show_sphinx = False
 html_math_renderer = "mathml"
 html_theme_options = {
@@ -99,6 +100,19 @@ def _find_generated(
     return {page for page in generated.find_pages(DOCS) if page not in added}
 
 
+def _shorten_signature(
+    _app: Sphinx,
+    _kind: str,
+    _name: str,
+    _value: Any,
+    _options: Any,
+    signature: str | None,
+    returns: str | None,
+) -> tuple[str | None, str | None]:
+    """Returns a signature whose types have short names, that of a dataclass too."""
+    return signature and re.sub(r"~(?:\w+\.)+", "", signature).replace("<factory>", "..."), returns
+
+
 def _write_theory_page(app: Sphinx, error: Exception | None) -> None:
     if error is None and app.builder.format == "html":
         generated.write_theory_page(Path(app.outdir) / "theory.html")
@@ -112,4 +126,5 @@ def setup(app: Sphinx) -> None:
     app.connect("source-read", _fill_in)
     app.connect("include-read", _fill_in_included)
     app.connect("env-get-outdated", _find_generated)
+    app.connect("autodoc-process-signature", _shorten_signature)
     app.connect("build-finished", _write_theory_page)

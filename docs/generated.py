@@ -7,7 +7,7 @@ the site is built.
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import groupby
 from operator import attrgetter
@@ -121,19 +121,23 @@ def write_settings() -> Lines:
         assert isinstance(config, Settings)
         yield from (f"\n## [{group}]\n", escape(" ".join((type(config).__doc__ or "").split())))
         yield from write_table(
-            ("setting", "what it means", "values", "default", *presets),
-            (_describe_setting(each, presets.values()) for each in settings),
+            ("setting", "what it means", "values", "default", "presets"),
+            (_describe_setting(each, presets) for each in settings),
         )
 
 
-def _describe_setting(setting: Setting, presets: Iterable[RunConfig]) -> Lines:
+def _describe_setting(setting: Setting, presets: Mapping[str, RunConfig]) -> Lines:
     values = ", ".join(map(code, setting.choices))
     yield code(setting.name.rpartition(".")[2])
     yield escape(setting.meaning)
     yield values if setting.type == "choice" else f"{setting.type}: {values}" if values else setting.type
     yield _write_value(setting.default)
-    for value in map(attrgetter(setting.name), presets):
-        yield "" if value == setting.default else _write_value(value)
+    of_presets = {name: attrgetter(setting.name)(preset) for name, preset in presets.items()}
+    names: dict[str, list[str]] = {}
+    for name, value in of_presets.items():
+        if value != setting.default:
+            names.setdefault(_write_value(value), []).append(name)
+    yield "; ".join(f"{', '.join(which)}: {value}" for value, which in names.items())
 
 
 def _write_value(value: object) -> str:
