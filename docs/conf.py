@@ -24,6 +24,8 @@ import augenmerk  # noqa: E402
 PAGES = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
+    "CODE_OF_CONDUCT.md": "code-of-conduct.md",
+    "SECURITY.md": "security.md",
     "MODEL_CARD.md": "reference/bundled-model.md",
 }
 OUTSIDE = re.compile(rf"\]\([^):#]*\b({'|'.join(PAGES)})")
