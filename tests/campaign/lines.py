@@ -22,7 +22,7 @@ GOOD: dict[str, tuple[str, ...]] = {
     "name": ("own", "pairs.tsv", "pairs.tsv.gz", "pairs.jsonl", "bilderbuch"),
     **dict.fromkeys(("text", "example", "source"), SENTENCES),
     **dict.fromkeys(("run", "model", "baseline", "ensemble"), ("run-a", "run-b", "half")),
-    **dict.fromkeys(("reverse_run", "from_run", "start", "runs"), ("run-a", "run-b", "half")),
+    **dict.fromkeys(("from_run", "start", "runs"), ("run-a", "run-b", "half")),
     **dict.fromkeys(("out", "output", "figure", "figures", "page", "summary"), tuple(OUTPUTS)),
     "target": ("A dog sleeps.", "a a a"),
     "split": ("val", "test", "train"),

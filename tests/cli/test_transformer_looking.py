@@ -199,7 +199,7 @@ def test_every_choice_links_by_its_own_weights(run: RunDirectory, translator: Tr
     choices = [ChosenAttention(), ChosenAttention(1), ChosenAttention(2), ChosenAttention(2, 3)]
     for choice in choices:
         assert measure_alignment(translator, pairs, choice).error == pytest.approx(errors[choice.name])
-    assert link_references(translator, pairs) == link_references(translator, pairs, None, choices[0])
+    assert link_references(translator, pairs) == link_references(translator, pairs, choices[0])
 
 
 def test_there_is_no_choice_in_a_gru_an_ensemble_or_uniform_attention(
@@ -241,21 +241,6 @@ def test_without_validation_links_the_mean_is_taken_and_said(
     assert row["alignment"]["chosen_on"] is None
     shown = run_command(*arguments).out
     assert "mean of all layers and heads, no validation links to choose a head by" in shown
-
-
-def test_a_threshold_may_choose_another_head(translator: Translator) -> None:
-    chosen = choose_attention(translator, threshold=0.9)
-    assert chosen is not None
-    assert chosen.chosen_on == "val"
-    pairs = list(open_data(translator.config.data)["val"])[:CHOICE]
-    gold = [GoldLinks.of(pair.alignment or ()) for pair in pairs]
-
-    def error(choice: ChosenAttention) -> float:
-        links = link_references(translator, pairs, 0.9, choice)[0]
-        return compare_links(zip(links, gold, strict=True)).error
-
-    heads = [ChosenAttention(layer, head) for layer in (1, 2) for head in (None, 1, 2, 3, 4)]
-    assert error(chosen) == min(error(ChosenAttention()), *map(error, heads))
 
 
 def test_a_study_measures_with_the_chosen_head(

@@ -15,11 +15,9 @@ from augenmerk.translation.alignment import (
     argmax_links,
     best_offset,
     compare_links,
-    intersect_links,
     over_words,
     parse_pharaoh,
     shift_links,
-    threshold_links,
 )
 
 Some = tuple[tuple[int, int], ...]
@@ -30,20 +28,6 @@ def test_each_target_word_is_linked_to_what_it_attends_to_most() -> None:
     attention = [[0.1, 0.7, 0.2], [0.0, 0.0, 0.0], [0.5, 0.3, 0.2], [0.4, 0.4, 0.2]]
     assert argmax_links(attention) == ((0, 2), (0, 3), (1, 0))
     assert argmax_links([]) == ()
-
-
-def test_a_threshold_links_to_none_one_or_several() -> None:
-    attention = [[0.1, 0.7, 0.2], [0.3, 0.3, 0.3], [0.5, 0.45, 0.05]]
-    assert threshold_links(attention) == ((0, 2), (1, 0), (1, 2))
-    assert threshold_links(attention, 0.3) == ((0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (2, 1))
-    with pytest.raises(AugenmerkError, match="between 0 and 1"):
-        threshold_links(attention, 0)
-
-
-def test_two_directions_agree_on_what_both_find() -> None:
-    there: Some = ((0, 0), (1, 2), (2, 1))
-    back: Some = ((0, 0), (2, 1), (2, 2))  # (target, source), as a model of the other direction counts
-    assert intersect_links(there, back) == ((0, 0), (1, 2))
 
 
 def test_offsets_are_over_target_words() -> None:

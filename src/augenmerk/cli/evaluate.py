@@ -48,10 +48,6 @@ class EvaluateOptions(Group):
     """Also measure how well the attention agrees with word links."""
     gold: Path | None = None
     """With --alignment: file of gold links, in lines such as '0-0 1?2'."""
-    reverse_run: Path | None = None
-    """With --alignment: run in the other direction; links of both runs count."""
-    threshold: float | None = None
-    """With --alignment: link words from this weight on, not only the largest."""
     attention: options.Mechanisms = None
     device: options.Device = "auto"
     precision: options.Precision = None
@@ -60,12 +56,8 @@ class EvaluateOptions(Group):
 
     def check(self) -> None:
         """Raises AugenmerkError if the options do not belong together."""
-        if not self.alignment and (self.gold or self.reverse_run or self.threshold is not None):
-            raise AugenmerkError(
-                "--gold, --reverse-run and --threshold belong to --alignment: add --alignment."
-            )
-        if self.threshold is not None and not 0 < self.threshold <= 1:
-            raise AugenmerkError(f"--threshold {self.threshold} is impossible: a weight is between 0 and 1.")
+        if self.gold is not None and not self.alignment:
+            raise AugenmerkError("--gold belongs to --alignment: add --alignment.")
         if self.gold is not None and len(self.split or []) > 1:
             raise AugenmerkError("--gold has the links of one split; give one --split.")
         if self.hypotheses is not None and self.baseline is not None:
@@ -92,7 +84,7 @@ def evaluate(given: EvaluateOptions = GROUP, data: DataOptions = GROUP) -> None:
     from augenmerk.evaluation.agreement import Agreement
     from augenmerk.evaluation.comparison import compare_runs, compare_with_file
     from augenmerk.evaluation.evaluator import Evaluator, evaluate_run
-    from augenmerk.evaluation.opening import load_reverse, open_run
+    from augenmerk.evaluation.opening import open_run
     from augenmerk.run.directory import RunDirectory
 
     options.load_mechanisms(given.attention)
@@ -105,11 +97,7 @@ def evaluate(given: EvaluateOptions = GROUP, data: DataOptions = GROUP) -> None:
     baseline = None if given.baseline is None else open_run(given.baseline, moved, splits, _remark)
     agreement = None
     if given.alignment:
-        bitext = other_data or open_data(run.config.data)
-        reverse = None
-        if given.reverse_run is not None:
-            reverse = load_reverse(given.reverse_run, moved, bitext, device, _remark)
-        agreement = Agreement(bitext, given.gold, reverse, given.threshold)
+        agreement = Agreement(other_data or open_data(run.config.data), given.gold)
     with show_progress(MofNCompleteColumn()) as on_progress:
         evaluator = partial(
             Evaluator,
@@ -189,11 +177,10 @@ def _print_alignment(rows: Iterable[Row]) -> None:
         "or were ahead by one; best: which of the three fits best[/]"
     )
     for split, scores in by_split.items():
-        for prefix, whose in (("", ""), ("reverse_", " of the reverse run")):
-            if which := scores.get(f"{prefix}attention"):
-                chosen_on = scores[f"{prefix}chosen_on"]
-                how = f"chosen on {chosen_on}" if chosen_on else "no validation links to choose a head by"
-                out().print(escape(f"{split}: attention{whose}: {which}, {how}"))
+        if which := scores.get("attention"):
+            chosen_on = scores["chosen_on"]
+            how = f"chosen on {chosen_on}" if chosen_on else "no validation links to choose a head by"
+            out().print(escape(f"{split}: attention: {which}, {how}"))
     learnt_from = [scores["silver_pairs"] for scores in by_split.values() if "silver_pairs" in scores]
     if learnt_from:
         out().print(

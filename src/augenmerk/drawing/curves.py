@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.drawing.charts import (
     MEDIUM,
@@ -60,6 +58,8 @@ KINDS: Mapping[str, CurveKind] = {
 """The curves that can be asked for, by name."""
 USUAL_KINDS = ("loss", "bleu", "learning-rate")
 """Those drawn by default, where a run has them."""
+BLOCKS = "▁▂▃▄▅▆▇█"
+"""Heights of a curve in the terminal."""
 
 
 @dataclass(frozen=True)
@@ -175,66 +175,30 @@ def find_best(curve: Sequence[tuple[float, float]], best: str) -> tuple[float, f
     return (min if best == "lowest" else max)(curve, key=lambda point: point[1])
 
 
-Curve = tuple[Sequence[tuple[float, float]], str, str]
-"""Points, a colour, and the letter at the end of the curve in the terminal."""
-# The terminal: each character is a pattern of 2 x 4 braille dots.
-_DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
-_BLANK = 0x2800
-_MARGIN = 10
-_ROWS = 10
-
-
 def render_terminal_curves(
     runs: Sequence[RunCurves], kinds: Mapping[str, CurveKind], by: str, width: int
 ) -> Text:
-    """Renders each kind as a chart of braille dots below its heading, with a line of text for each curve."""
+    """Renders a line of blocks for each curve below the heading of its kind, with its last and best value."""
     from rich.text import Text
 
     text = Text()
     for panel, kind in enumerate(kinds.values()):
+        found = [
+            (" ".join(filter(None, (run.name if len(runs) > 1 else "", name))), run.get_points(key, by), line)
+            for run in runs
+            for line, (key, name) in enumerate(kind.keys.items())
+        ]
+        ys = [y for _, curve, _ in found for _, y in curve]
+        low, high = min(ys), max(ys)
         text.append("\n\n" if panel else "")
         text.append(kind.heading, style="bold")
-        curves: list[Curve] = []
-        for run in runs:
-            for line, (key, name) in enumerate(kind.keys.items()):
-                if curve := run.get_points(key, by):
-                    colour = choose_colour(len(curves), DARK)
-                    mark = chr(ord("a") + len(curves) % 26)
-                    curves.append((curve, colour, mark))
-                    label = " ".join(filter(None, (run.name if len(runs) > 1 else "", name)))
-                    text.append(f"\n  {mark}  {label}", style=colour)
-                    text.append(f"  {curve[-1][1]:.4g}")
-                    if line == 0 and kind.best is not None:
-                        x, y = find_best(curve, kind.best)
-                        text.append(f"  best {y:.4g}, {by} {x:g}", style="dim")
-        _append_chart(text, curves, by, max(20, min(width, 100) - _MARGIN - 1 - 2 * len(curves)))
+        for number, (label, curve, line) in enumerate(each for each in found if each[1]):
+            every = ceil(len(curve) / max(1, width // 2))
+            levels = [round((y - low) / (high - low or 1) * (len(BLOCKS) - 1)) for _, y in curve[::-every]]
+            text.append(f"\n  {label}  ").append("".join(BLOCKS[level] for level in reversed(levels)))
+            text.stylize(choose_colour(number, DARK), text.plain.rindex("\n"))
+            text.append(f"  {curve[-1][1]:.4g}")
+            if line == 0 and kind.best is not None:
+                x, y = find_best(curve, kind.best)
+                text.append(f"  best {y:.4g}, {by} {x:g}", style="dim")
     return text
-
-
-def _append_chart(text: Text, curves: Sequence[Curve], by: str, columns: int) -> None:
-    xs, ys = zip(*(point for curve, _, _ in curves for point in curve), strict=True)
-    left, right, low, high = min(xs), max(xs), min(ys), max(ys)
-    cells: dict[tuple[int, int], tuple[int, str]] = {}
-    marks: list[list[tuple[str, str]]] = [[] for _ in range(_ROWS)]
-    for curve, colour, mark in curves:
-        points = np.array(curve)
-        across = (points[:, 0] - left) / ((right - left) or 1) * (2 * columns - 1)
-        down = (high - points[:, 1]) / (high - low or 1) * (4 * _ROWS - 1)
-        # Dots so close to each other that they look like a line.
-        steps = np.linspace(0, len(points) - 1, 50 * columns)
-        lines = (np.interp(steps, np.arange(len(points)), values) for values in (across, down))
-        for x, y in zip(*(values.round().astype(int).tolist() for values in lines), strict=True):
-            pattern, _ = cells.get((y // 4, x // 2), (_BLANK, ""))
-            cells[y // 4, x // 2] = pattern | _DOTS[y % 4][x % 2], colour
-        marks[round(down[-1]) // 4].append((mark, colour))
-    labels = {0: f"{high:.4g}", _ROWS - 1: f"{low:.4g}"}
-    for row in range(_ROWS):
-        text.append(f"\n{labels.get(row, ''):>{_MARGIN - 1}} {'┤' if row in labels else '│'}", style="dim")
-        for column in range(columns):
-            pattern, colour = cells.get((row, column), (ord(" "), ""))
-            text.append(chr(pattern), style=colour)
-        for mark, colour in marks[row]:
-            text.append(f" {mark}", style=colour)
-    start, end = f"{left:g}", f"{by} {right:g}"
-    text.append(f"\n{'':{_MARGIN}}└{'─' * columns}\n", style="dim")
-    text.append(f"{'':{_MARGIN + 1}}{start} {end:>{columns - len(start) - 1}}", style="dim")

@@ -31,19 +31,16 @@ from augenmerk.base.files import atomic_write, read_text, write_lines
 from augenmerk.data import Bitext, Links, SentencePair, open_data
 from augenmerk.data.files import read_lines
 from augenmerk.text.words import split_words
-from augenmerk.translation import Translation, Translator, average_heads
+from augenmerk.translation import HeadAttention, Translation, Translator, average_heads
 from augenmerk.translation.alignment import (
     OFFSETS,
     AlignmentScore,
     GoldLinks,
-    Weights,
     argmax_links,
     best_offset,
     compare_links,
-    intersect_links,
     parse_pharaoh,
     shift_links,
-    threshold_links,
 )
 
 # Silver links
@@ -152,19 +149,16 @@ class ChosenAttention(NamedTuple):
             return "mean of all layers and heads"
         return f"layer {self.layer}, {'mean of all heads' if self.head is None else f'head {self.head}'}"
 
-    def get_weights(self, translation: Translation) -> Weights:
-        """Returns weights over words of a translation that has its heads, unless the mean is asked for."""
-        if self.layer is None:
-            return translation.attention
-        heads = [one for one in translation.heads if one.layer == self.layer]
-        return (average_heads(heads) if self.head is None else heads[self.head - 1]).attention
+    def link(self, translation: Translation) -> Links:
+        """Links the words of a translation, which has its heads unless the mean is asked for."""
+        shown: Translation | HeadAttention = translation
+        if self.layer is not None:
+            heads = [one for one in translation.heads if one.layer == self.layer]
+            shown = average_heads(heads) if self.head is None else heads[self.head - 1]
+        return argmax_links(shown.attention[:, :-1].tolist())  # no link to the source's end
 
 
-def choose_attention(
-    translator: Translator,
-    threshold: float | None = None,
-    progress: Progress = lambda *_: None,
-) -> ChosenAttention | None:
+def choose_attention(translator: Translator, progress: Progress = lambda *_: None) -> ChosenAttention | None:
     """Finds which head of a Transformer, mean over a layer, or mean over all, aligns best on validation.
 
     The pairs are the first `CHOICE_SENTENCES` of the validation split that the run was trained with; they are
@@ -195,7 +189,7 @@ def choose_attention(
     lengths = [len(split_words(pair.target)) for pair, _ in linked]
 
     def alignment_error(choice: ChosenAttention) -> float:
-        found = (_link(choice.get_weights(one), threshold) for one in scored)
+        found = (choice.link(one) for one in scored)
         links = map(shift_links, found, repeat(0), lengths)  # without the end of the reference
         return compare_links(zip(links, (gold for _, gold in linked), strict=True)).error
 
@@ -215,17 +209,16 @@ def measure_alignment(
 ) -> AlignmentScore:
     """Compares attention with the gold links of the pairs; a model without attention proposes no links."""
     gold = [GoldLinks.of(pair.alignment or ()) for pair in pairs]
-    links = link_references(translator, pairs, attention=attention)[0]
+    links = link_references(translator, pairs, attention)[0]
     return compare_links(zip(links, gold, strict=True))
 
 
 def link_references(
     translator: Translator,
     pairs: Sequence[SentencePair],
-    threshold: float | None = None,
     attention: ChosenAttention | None = None,
 ) -> dict[int, list[Links]]:
-    """Links the words of references by their largest weight, or by all weights that reach a threshold.
+    """Links the words of references by their largest weight.
 
     The weights are the mean over all heads and layers, unless `attention` says which. Returns the links at
     each of `OFFSETS`. The end of the reference counts as a word before links are moved, so that at offset -1
@@ -235,14 +228,9 @@ def link_references(
     scored = translator.score_stream(
         ((pair.source, pair.target) for pair in pairs), heads=attention.layer is not None
     )
-    found = [_link(attention.get_weights(translation), threshold) for translation in scored]
+    found = list(map(attention.link, scored))
     lengths = [len(split_words(pair.target)) for pair in pairs]
     return {offset: list(map(shift_links, found, repeat(offset), lengths)) for offset in OFFSETS}
-
-
-def _link(attention: Weights, threshold: float | None) -> Links:
-    weights = attention[:, :-1].tolist()  # no link to the source's end
-    return argmax_links(weights) if threshold is None else threshold_links(weights, threshold)
 
 
 @dataclass(frozen=True)
@@ -252,10 +240,6 @@ class Agreement:
     bitext: Bitext
     gold: Path | None = None
     """A file of gold links in Pharaoh format; without it, the links of the bitext or silver ones are used."""
-    reverse: Translator | None = None
-    """A translator of the reverse direction: then only links that both find count."""
-    threshold: float | None = None
-    """The smallest weight that links a source word; None links the one with the largest weight."""
     _choices: dict[Translator, ChosenAttention | None] = field(default_factory=dict, init=False, repr=False)
 
     def measure(
@@ -277,11 +261,11 @@ class Agreement:
         pairs = [pair for pair, links in zip(pairs, known, strict=True) if links is not None]
         gold = [links for links in known if links is not None]
         progress("reading references", 0, 1)
-        proposed, chosen = self._link(translator, pairs, progress)
-        if self.reverse is not None:  # each of the two has the offset over its own target
-            theirs, choice = self._link(self.reverse, [pair.reversed() for pair in pairs], progress)
-            chosen |= {f"reverse_{name}": value for name, value in choice.items()}
-            proposed = {at: list(map(intersect_links, ours, theirs[at])) for at, ours in proposed.items()}
+        if translator not in self._choices:  # it takes some time
+            self._choices[translator] = choose_attention(translator, progress)
+        attention = self._choices[translator]
+        chosen = {"attention": attention.name, "chosen_on": attention.chosen_on} if attention else {}
+        proposed = link_references(translator, pairs, attention)
         progress("reading references", 1, 1)
         scores = {at: compare_links(zip(links, gold, strict=True)) for at, links in proposed.items()}
         write_lines(
@@ -297,18 +281,6 @@ class Agreement:
         row["best_offset"] = best_offset(scores)
         row["aer_by_offset"] = {str(offset): score.error for offset, score in scores.items()}
         return {"aer": scores[0].error, "alignment": row}
-
-    def _link(
-        self, translator: Translator, pairs: Sequence[SentencePair], progress: Progress
-    ) -> tuple[dict[int, list[Links]], dict[str, Any]]:
-        """Returns the links of references at each offset, and which attention they come from."""
-        if translator not in self._choices:  # it takes some time
-            self._choices[translator] = choose_attention(translator, self.threshold, progress)
-        attention = self._choices[translator]
-        links = link_references(translator, pairs, self.threshold, attention)
-        if attention is None:
-            return links, {}
-        return links, {"attention": attention.name, "chosen_on": attention.chosen_on}
 
 
 def find_links(

@@ -3,17 +3,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from augenmerk.base.config import DataConfig
-from augenmerk.base.errors import AugenmerkError
 from augenmerk.data import DATASETS, GIVE_DATA, Bitext, open_bitext, open_data, path_exists
 from augenmerk.run.bundled import BUNDLED_MODEL, copy_bundled_model
 from augenmerk.run.directory import RunDirectory
-from augenmerk.translation import Translator, load
-
-if TYPE_CHECKING:
-    import torch
 
 
 @dataclass(frozen=True)
@@ -74,21 +68,3 @@ def open_run(
             opened[split]
         run = copy_bundled_model(Path("runs"))
     return run, bitext
-
-
-def load_reverse(
-    path: Path,
-    other: OtherData | None,
-    bitext: Bitext,
-    device: "torch.device | str",
-    remark: Callable[[str], None],
-) -> Translator:
-    """Loads a run; raises AugenmerkError if it does not translate in the other direction than `bitext`."""
-    run, others = open_run(path, other, (), remark)
-    reverse = others or open_data(run.config.data)
-    if (reverse.source_language, reverse.target_language) != (bitext.target_language, bitext.source_language):
-        raise AugenmerkError(
-            f"{path} translates from {reverse.source_language} to {reverse.target_language}; "
-            f"--reverse-run takes a run from {bitext.target_language} to {bitext.source_language}."
-        )
-    return load(path, device)
