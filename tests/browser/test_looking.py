@@ -11,8 +11,8 @@ import pytest
 from augenmerk import SentencePair
 from augenmerk.analysis.faithfulness import measure_faithfulness, summarise
 from augenmerk.analysis.measures import WordAttention, compute_measures
+from augenmerk.analysis.pages import render_patterns_page
 from augenmerk.analysis.patterns import find_patterns, summarise_heads, summarise_patterns
-from augenmerk.analysis.patterns_page import render_patterns_page
 from augenmerk.analysis.wording import describe_findings, describe_heads
 from augenmerk.base.config import RunConfig
 from augenmerk.data import open_bitext, open_data

@@ -14,8 +14,8 @@ from pydantic import ValidationError
 
 from augenmerk import SentencePair, Translation
 from augenmerk.analysis.measures import WordAttention
+from augenmerk.analysis.pages import render_patterns_page
 from augenmerk.analysis.patterns import PatternMatch, classify_attention, summarise_patterns
-from augenmerk.analysis.patterns_page import render_patterns_page
 from augenmerk.drawing import AttentionMap, Card, Chart, render_html_map, render_index_page
 from augenmerk.drawing.html import render_template
 from augenmerk.study.report import render_report

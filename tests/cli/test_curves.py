@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.drawing.curves import (
+from augenmerk.drawing.charts import (
     KINDS,
     RunCurves,
     choose_kinds,

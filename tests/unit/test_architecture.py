@@ -34,7 +34,7 @@ WITHOUT_TORCH = (
     *("cluster", "inference", "drawing", "web", "serve", "theory"),
     *("translation/translation.py", "translation/mbr.py", "translation/alignment.py", "data"),
     *("evaluation/agreement.py", "text/batching.py"),
-    *("analysis/wanted.py", "analysis/patterns.py", "analysis/measures.py", "analysis/patterns_page.py"),
+    *("analysis/wanted.py", "analysis/patterns.py", "analysis/measures.py", "analysis/pages.py"),
     *("study/collect.py", "study/result.py", "study/report.py", "study/charts.py"),
 )
 

@@ -20,6 +20,7 @@ from augenmerk.analysis.measures import (
     compute_measures,
     find_moved_words,
 )
+from augenmerk.analysis.pages import render_patterns_page
 from augenmerk.analysis.patterns import (
     KINDS,
     Pattern,
@@ -30,7 +31,6 @@ from augenmerk.analysis.patterns import (
     select_strongest,
     summarise_patterns,
 )
-from augenmerk.analysis.patterns_page import render_patterns_page
 
 Floats = NDArray[np.float64]
 

@@ -19,7 +19,7 @@ from augenmerk.cli.options import GROUP, Group, Pictures, grouped
 from augenmerk.cli.terminal import err, out, print_json, print_written
 
 if TYPE_CHECKING:
-    from augenmerk.analysis.diagrams import Diagram
+    from augenmerk.analysis.pages import Diagram
     from augenmerk.drawing.figures import Theme
     from augenmerk.translation import Part, Translator
 
@@ -94,7 +94,7 @@ class DiagramOptions(Group):
 @grouped
 def diagram(given: DiagramOptions = GROUP, pictures: Pictures = GROUP) -> None:
     """Draw the attention of models: in the terminal, as a picture, or as a page of pictures."""
-    from augenmerk.analysis.diagrams import explain_view, write_diagrams
+    from augenmerk.analysis.pages import explain_view, write_diagrams
     from augenmerk.base.device import choose_translating_device
     from augenmerk.drawing.figures import save_figure
     from augenmerk.run.bundled import BUNDLED_MODEL
@@ -162,7 +162,7 @@ def _choose_sentences(given: DiagramOptions, first: "Translator") -> list[tuple[
 def _translate(
     given: DiagramOptions, translators: "Sequence[Translator]", titles: Sequence[str | None]
 ) -> "list[Diagram]":
-    from augenmerk.analysis.diagrams import make_diagrams
+    from augenmerk.analysis.pages import make_diagrams
 
     diagrams = make_diagrams(
         translators,

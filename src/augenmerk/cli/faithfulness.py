@@ -103,7 +103,7 @@ def _show_drops(
 ) -> None:
     """Measures all sentences, and prints a summary and the chosen ones."""
     from augenmerk.analysis.faithfulness import measure_faithfulness, summarise
-    from augenmerk.analysis.faithfulness_page import write_faithfulness_page
+    from augenmerk.analysis.pages import write_faithfulness_page
     from augenmerk.analysis.wording import describe_dependence, describe_findings
     from augenmerk.base.files import make_folder
 
@@ -161,7 +161,7 @@ def _print_summary(summary: Mapping[str, Any]) -> None:
 
 def _print_words(index: int, one: "Faithfulness") -> None:
     """Prints a line for each word: the source word with the most attention, and the drops."""
-    from augenmerk.analysis.faithfulness_page import round_drop
+    from augenmerk.analysis.pages import round_drop
     from augenmerk.analysis.wording import describe_dependence
 
     translation = one.translation

@@ -56,6 +56,7 @@ class PatternOptions(Group):
 @grouped
 def patterns(given: PatternOptions = GROUP, run: RunOptions = GROUP, pictures: Pictures = GROUP) -> None:
     """Search a split for patterns of attention: monotone, inversion, spread, stuck or shifted."""
+    from augenmerk.analysis.pages import write_patterns_page
     from augenmerk.analysis.patterns import (
         KINDS,
         check_head,
@@ -64,7 +65,6 @@ def patterns(given: PatternOptions = GROUP, run: RunOptions = GROUP, pictures: P
         summarise_heads,
         summarise_patterns,
     )
-    from augenmerk.analysis.patterns_page import write_patterns_page
     from augenmerk.analysis.wording import describe_heads
     from augenmerk.base.files import make_folder
     from augenmerk.run.directory import RunDirectory
@@ -99,7 +99,7 @@ def patterns(given: PatternOptions = GROUP, run: RunOptions = GROUP, pictures: P
 
 
 def _print_result(summary: Mapping[str, Any], chosen: "Sequence[PatternMatch]") -> None:
-    from augenmerk.analysis.patterns_page import count_sentences
+    from augenmerk.analysis.pages import count_sentences
 
     counts, agreement = summary["kinds"], summary.get("agreement")
     out().print(

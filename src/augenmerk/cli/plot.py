@@ -34,7 +34,7 @@ def plot(
     json: options.Json = False,
 ) -> None:
     """Draw the curves of runs: loss, BLEU and learning rate, also while they are being trained."""
-    from augenmerk.drawing.curves import RunCurves, choose_kinds, draw_training_curves, render_terminal_curves
+    from augenmerk.drawing.charts import RunCurves, choose_kinds, draw_training_curves, render_terminal_curves
     from augenmerk.drawing.figures import get_picture_format, save_figure
     from augenmerk.run.directory import RunDirectory
 
