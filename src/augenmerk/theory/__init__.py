@@ -4,7 +4,7 @@ It needs numpy and scipy, and no trained model. `attention.py` is equations 1 an
 of exercises: the questions, the experiments that answer them, and what an answer must give. An experiment
 is a function that takes a `Setup` and returns a `Result` (both in `results.py`): `copying.py` has 1.1 and 1.2
 and decides which values can be copied or averaged; `noise.py` has 1.3 to 1.5 by simulation, which
-`closed_form.py` predicts; `self_attention.py` has 1.6 and 1.7 with a solver; `scaling.py` compares logits
+`closed_form.py` predicts; `self_attention.py` has 1.6 and 1.7; `scaling.py` compares logits
 with and without 1/sqrt(d). `grading.py` is `augenmerk theory check`, `classroom.py` is
 `augenmerk theory grade`, and `from_run.py` examines a real query. Only `drawing*.py` import matplotlib.
 
@@ -23,18 +23,16 @@ if TYPE_CHECKING:
     from augenmerk.theory.exercises import EXERCISES
     from augenmerk.theory.grading import check
     from augenmerk.theory.results import Grade, Result, Setup
-    from augenmerk.theory.self_attention import Projections, solve
 
 _HOME = {
     **dict.fromkeys(("AttentionOutput", "attend"), "attention"),
     **dict.fromkeys(("Reach", "reach", "strength_needed"), "copying"),
     **dict.fromkeys(("Grade", "Result", "Setup"), "results"),
-    **dict.fromkeys(("Projections", "solve"), "self_attention"),
     **{"EXERCISES": "exercises", "check": "grading"},
 }
 
-__all__ = ["EXERCISES", "AttentionOutput", "Grade", "Projections", "Reach", "Result", "Setup"]
-__all__ += ["attend", "check", "reach", "solve", "strength_needed"]
+__all__ = ["EXERCISES", "AttentionOutput", "Grade", "Reach", "Result", "Setup"]
+__all__ += ["attend", "check", "reach", "strength_needed"]
 
 
 def __getattr__(name: str) -> object:
