@@ -82,7 +82,7 @@ def test_the_terminal_shows_curves_that_fit(width: int, epochs: int) -> None:
     assert max(map(len, shown.splitlines())) <= max(width, 60)
     if epochs == 3:
         _, validation, training, *_ = shown.splitlines()
-        assert validation.split() == ["old", "validation", "▆▄▁", "1.5", "best", "1.5,", "epoch", "3"]
+        assert validation.split() == ["old", "validation", "▇▄▁", "1.5", "best", "1.5,", "epoch", "3"]
         assert training.split() == ["old", "training", "█▅▂", "2"]
 
 

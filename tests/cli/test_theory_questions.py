@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from augenmerk.theory.exercises import EXERCISES, GRADED, find_function
-from augenmerk.theory.grading import MISTAKES, check
+from augenmerk.theory.grading import check
+from augenmerk.theory.results import MISTAKES
 from tests.cli.test_theory_cli import in_process
 from tests.support.command import fails_with_a_sentence, run_command, run_json
 

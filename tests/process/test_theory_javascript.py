@@ -17,9 +17,8 @@ from augenmerk.theory import closed_form, self_attention
 from augenmerk.theory.attention import Array, attend, orthonormal
 from augenmerk.theory.copying import leak_bound, reach, strength_needed, tied_weight
 from augenmerk.theory.exercises import EXERCISES
-from augenmerk.theory.grading import MISTAKES
 from augenmerk.theory.noise import KeyNoise, resample
-from augenmerk.theory.results import plane_values
+from augenmerk.theory.results import MISTAKES, plane_values
 from tests.support.node import Node, run_node
 from tests.support.theory import output_moments
 

@@ -16,8 +16,8 @@ from augenmerk.theory.attention import Array
 from augenmerk.theory.classroom import AnswerSheet, Row, grade_sheet
 from augenmerk.theory.exercises import EXERCISES, GRADED
 from augenmerk.theory.expressions import Expression
-from augenmerk.theory.grading import MISTAKES, check
-from augenmerk.theory.results import Grade
+from augenmerk.theory.grading import check
+from augenmerk.theory.results import MISTAKES, Grade
 
 BANK_FILE = Path(__file__).parents[1] / "support" / "answer_bank.toml"
 BANK = tomllib.loads(BANK_FILE.read_text("utf-8"))["answers"]

@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 
 from augenmerk.theory import EXERCISES
-from augenmerk.theory.grading import MISTAKES
+from augenmerk.theory.results import MISTAKES
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -258,13 +258,13 @@ def render_terminal_curves(
             for line, (key, name) in enumerate(kind.keys.items())
         ]
         ys = [y for _, curve, _ in found for _, y in curve]
-        low, high = min(ys), max(ys)
+        low, high, wide = min(ys), max(ys), max(len(label) for label, _, _ in found)
         text.append("\n\n" if panel else "")
         text.append(kind.heading, style="bold")
         for number, (label, curve, line) in enumerate(each for each in found if each[1]):
             every = math.ceil(len(curve) / max(1, width // 2))
             levels = [round((y - low) / (high - low or 1) * (len(BLOCKS) - 1)) for _, y in curve[::-every]]
-            text.append(f"\n  {label}  ").append("".join(BLOCKS[level] for level in reversed(levels)))
+            text.append(f"\n  {label:{wide}}  ").append("".join(BLOCKS[level] for level in reversed(levels)))
             text.stylize(choose_colour(number, DARK), text.plain.rindex("\n"))
             text.append(f"  {curve[-1][1]:.4g}")
             if line == 0 and kind.best is not None:

@@ -17,7 +17,8 @@ from typing import Any, Literal
 
 from augenmerk.base.errors import AugenmerkError, escape_csv, shorten
 from augenmerk.theory.exercises import GRADED, Exercise
-from augenmerk.theory.grading import MISTAKES, check, check_samples
+from augenmerk.theory.grading import check, check_samples
+from augenmerk.theory.results import MISTAKES
 
 COLUMNS = ("student", "task", "answers")
 MAX_BYTES = 10_000_000

@@ -4,7 +4,7 @@
 queries, `grading_self.py` for self-attention. `letters.py` finds how the reader's letters have to be chosen.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.theory.answers import read_answers, show_names, split_answers
@@ -13,26 +13,6 @@ from augenmerk.theory.letters import Experiment
 from augenmerk.theory.results import Grade
 
 MIN_SAMPLES, MAX_SAMPLES = 10, 2000
-MISTAKES: Mapping[str, str] = {
-    "no scale": "The direction is right, but the query is too short for the softmax to decide.",
-    "scale too small": "There is a scale, but one that is too small for many keys or many dimensions.",
-    "right only on average": "Every sample leans to one side; only the mean over many is the average.",
-    "leans to one": "Both keys are above all others, but not equally, and a scale magnifies the difference.",
-    "only one of two": "The query points to one of the two keys alone.",
-    "points away": "The query points away from what it should attend to.",
-    "other keys": "Keys are attended to that should not be.",
-    "another key wins": "Another key has the larger product with the query, for some sets of keys.",
-    "both heads on one key": "Both heads copy the same value.",
-    "a head on two keys": "A head attends to two keys, and swings between them as a single head does.",
-    "zero query": "The query is 0 and attends to everything alike.",
-    "right under a condition": "It holds only for some letters, such as t = c, or up to some size.",
-    "incomplete": "There are fewer formulas than the task asks for.",
-    "another output": "c_2 comes out differently: what is the largest product of x_2?",
-    "factor missing": "Only a factor is missing or wrong, such as 1/B^2 for the length of the parts.",
-    "wrong value": "Each input attends to one input, but V does not make the wanted output of it.",
-    "attention is spread": "An input attends to several inputs.",
-}
-"""The kinds of mistake, each in a sentence for the teacher."""
 
 
 def check(

@@ -21,6 +21,7 @@ from augenmerk.theory.letters import (
     find_limit,
     settle,
 )
+from augenmerk.theory.results import MISTAKES
 from augenmerk.theory.trials import LIMIT, MAX_LOGIT, MIN_LAMBDA, TOLERANCE, Condition, Trial, draw_instances
 
 ROUNDING = 1e-3  # if the last digit of a logit is worth more than this, rounding may decide, not the answer
@@ -93,10 +94,8 @@ class QueryExperiment(Experiment):
         queries = np.stack([np.broadcast_to(query, shape) for query in values], axis=1)
         with np.errstate(all="ignore"):  # `check_shapes` looks for what is not finite
             logits = queries @ keys.swapaxes(1, 2) * choose_scale(self.scale, condition.dim)
-            along = _are_parallel(queries[:, 0], keys[:, 0])
         in_order = {name: letters[name] for name in self.letters}
-        targets = len(self.exercise.key.targets)
-        return Trial(condition, in_order, logits, instances.covered, targets, along)
+        return Trial(condition, in_order, logits, instances.covered, len(self.exercise.key.targets))
 
     def try_out(self, texts: Sequence[str]) -> Outcome:
         choice, trials = self._try_choices(texts)
@@ -105,7 +104,7 @@ class QueryExperiment(Experiment):
             return Outcome(choice, rows, choice.introduce(_explain_success(trials)))
         self.check_decided()
         mistake, why, missing = _explain_failure(self.answers, trials)
-        return Outcome(None, rows, why + self._name_other_size(), mistake, missing)
+        return Outcome(None, rows, why, mistake, missing)
 
     def _try_choices(self, texts: Sequence[str]) -> tuple[Choice | None, list[Trial]]:
         numbers = range(len(self.conditions))
@@ -139,22 +138,6 @@ class QueryExperiment(Experiment):
         conditions = [*filter(None, [choice.only_if]), "m and d are not too large"]
         return replace(choice, only_if=" and ".join(conditions))
 
-    def _name_other_size(self) -> str:
-        """Returns with which sizes of letters the answer would hold, if its own conditions exclude them."""
-        if not any(letter in self.answers.signs for letter in self.letters):
-            return ""
-        choice = find_choice(replace(self, answers=replace(self.answers, signs={})))
-        if choice is None:
-            return ""
-        where = f"only if {choice.only_if}" if choice.only_if else choice.where
-        return f" It would hold {where}, but its own conditions rule this out."
-
-
-def _are_parallel(some: Array, others: Array) -> bool:
-    """Returns whether each vector (N, r) is a positive multiple of its counterpart."""
-    sizes, lengths = np.linalg.norm(some, axis=1), np.linalg.norm(others, axis=1)
-    return bool((sizes > 0).all() and ((some * others).sum(axis=1) > (1 - 1e-9) * lengths * sizes).all())
-
 
 def _check_rounding(texts: Sequence[str], trial: Trial) -> None:
     """Raises AugenmerkError if rounding may have decided, so that there is no verdict about the answer."""
@@ -182,8 +165,6 @@ def _explain_success(trials: Sequence[Trial]) -> str:
             share = f"{uncovered:.0%} of all with beta {astray['beta']:g}"
             below, positive = f"a lambda_a or lambda_b below {MIN_LAMBDA} ({share})", "lambda"
         why += f"; samples with {below} do not count, since the question asks for positive {positive}"
-        held = 1 - astray["outside_the_claim_and_missed"] / uncovered
-        why += f", though the answer holds in {held:.0%} of them" if held >= 0.005 else ""
     return why + "."
 
 
@@ -214,87 +195,57 @@ def _explain_failure(answers: Answers, trials: Sequence[Trial]) -> tuple[str, st
         what = "a larger scale" if fixed else "the scale"
         why = f"{small}; {larger.factor:g} times as large it holds there, so {what} is all that is missing."
         return "scale too small" if fixed else "no scale", why, True
-    mistake, reason = _explain_misses(next(each for each in scaled if not each.holds))
+    failed = next(each for each in scaled if not each.holds)
+    mistake = _name_mistake(failed)
+    why = MISTAKES[mistake]
+    reason = f"{_describe_weights(failed)}: {why[0].lower()}{why[1:]}"
     # A scale is missing as well if the answer does something else when it is larger.
     if not trial.is_limit and larger.factor != 1 and larger.error < trial.error - TOLERANCE:
         reason = f"{small}; and a scale would not save it: {reason}"
-    return mistake, f"{reason}.", False
+    return mistake, reason, False
 
 
-def _explain_misses(trial: Trial) -> tuple[str, str]:
-    """Names the mistake that no scale repairs, and explains it."""
+def _describe_weights(trial: Trial) -> str:
+    """Returns the weights that an answer gives and those that it should give."""
     where = f"for {trial.condition}{' and a very large scale' if trial.is_limit else ''}"
-    if not trial.logits.any():
-        return "zero query", f"{where} the query is 0, so that all keys are attended to alike"
-    if trial.targets == 1:
-        return _explain_lost_key(trial)
     first = trial.first_weights
-    off = total_variation(trial.weights, trial.wanted)
-    if off <= TOLERANCE + 3 * first.std() / np.sqrt(len(first)) and first.std() > TOLERANCE:
-        low, high = np.quantile(first, [0.05, 0.95])
-        return (
-            "right only on average",
-            f"{where} only the mean over resamplings is right: in single samples the weight on a goes from "
-            f"{low:.2f} to {high:.2f} (deviation {first.std():.2f}), because q.k_a and q.k_b differ as the "
-            "keys do",
-        )
-    digits = 2 if off > TOLERANCE else 6
+    if trial.targets == 1:
+        return f"{where} the weight on j goes down to {first.min():.2f}"
+    digits = 2 if total_variation(trial.weights, trial.wanted) > TOLERANCE else 6
     a, b = (f"{weight:.{digits}f}" for weight in trial.weights[:2])
-    text = f"{where} the weights on a and b come to {a} and {b}"
+    heads, more = trial.head_weights[trial.covered].mean(axis=0), ""
+    if len(heads) > 1:
+        each = (f"head {n} puts {head[0]:.2f} on a and {head[1]:.2f} on b" for n, head in enumerate(heads, 1))
+        more = f" ({', '.join(each)})"
+    elif first.std() > TOLERANCE:
+        low, high = np.quantile(first, [0.05, 0.95])
+        more = f" (that on a from {low:.2f} to {high:.2f} in single samples)"
+    return f"{where} the weights on a and b come to {a} and {b}{more}, instead of 0.50 and 0.50"
+
+
+def _name_mistake(trial: Trial) -> str:
+    """Returns which of MISTAKES an answer makes that no scale repairs."""
+    first, off = trial.first_weights, total_variation(trial.weights, trial.wanted)
+    if not trial.logits.any():
+        return "zero query"
+    if trial.targets == 1:
+        return "points away" if (trial.logits[:, 0, 0] < 0).all() else "another key wins"
+    if off <= TOLERANCE + 3 * first.std() / np.sqrt(len(first)) and first.std() > TOLERANCE:
+        return "right only on average"
     heads = trial.head_weights[trial.covered].mean(axis=0)
     if len(heads) > 1:
-        each = [f"head {n} puts {head[0]:.2f} on a and {head[1]:.2f} on b" for n, head in enumerate(heads, 1)]
-        text += f" ({', '.join(each)})"
-    mistake, direction = _explain_heads(heads) if len(heads) > 1 else _explain_direction(trial)
-    return mistake, f"{text}, instead of 0.50 and 0.50: {direction}"
-
-
-def _explain_lost_key(trial: Trial) -> tuple[str, str]:
-    """Explains a query for one key that another key wins."""
-    first = trial.first_weights
-    text = (
-        f"for {trial.condition} another key has the larger product with the query in "
-        f"{float((first < 0.5).mean()):.0%} of the instances (weight on j down to {first.min():.2f})"
-    )
-    if (trial.logits[:, 0, 0] < 0).all():
-        return "points away", f"{text}: the query points away from k_j"
-    if trial.along_first:
-        text += (
-            "; a multiple of k_j is right only where k_j.k_j is above every k_j.k_i, as it is for keys of "
-            "one length"
-        )
-    return "another key wins", text
-
-
-def _explain_direction(trial: Trial) -> tuple[str, str]:
-    """Explains a query for two keys by its products with them, relative to the largest product."""
+        copies = [head[:2] > MOSTLY for head in heads]
+        if any(map(np.any, copies)) and (copies[0] == copies[1]).all():
+            return "both heads on one key"
+        on_two = [
+            head[:2].sum() > MOSTLY and not any(copied) for head, copied in zip(heads, copies, strict=True)
+        ]
+        return "a head on two keys" if any(on_two) else "other keys"
+    # The products with the keys, relative to the largest.
     products = trial.logits[trial.covered][:, 0]
     products = products / np.maximum(np.abs(products).max(axis=1, keepdims=True), np.finfo(float).tiny)
-    a, b = (float(np.median(products[:, key])) for key in (0, 1))
-    others = float(np.median(products[:, 2:].max(axis=1)))
-    lifted = [product > others + TOLERANCE for product in (a, b)]
-    if all(lifted):
-        larger, smaller = ("a", "b") if a > b else ("b", "a")
-        return "leans to one", (
-            f"q.k_{larger} is larger than q.k_{smaller} (as {max(a, b):.4g} to "
-            f"{min(a, b):.{4 if abs(a - b) > 1e-3 else 14}g}), and no scale makes them equal"
-        )
-    if any(lifted):
-        on, off, product = ("a", "b", b) if lifted[0] else ("b", "a", a)
-        how = "negative" if product < -TOLERANCE else "no larger than with any other key"
-        return "only one of two", f"the query points to k_{on} alone; q.k_{off} is {how}"
-    if max(a, b) < -TOLERANCE:
-        return "points away", "the query points away from both: its products with k_a and k_b are negative"
-    return "other keys", "the query lifts neither k_a nor k_b above the other keys"
-
-
-def _explain_heads(heads: Array) -> tuple[str, str]:
-    """Explains two heads by their mean weights (2, m) on the keys."""
-    does = []
-    for head in heads:
-        copied = next((f"copies v_{name}" for name, w in zip("ab", head, strict=False) if w > MOSTLY), "")
-        does.append(copied or ("attends to both" if head[:2].sum() > MOSTLY else "attends to other keys"))
-    if does[0] == does[1] and does[0].startswith("copies"):
-        return "both heads on one key", f"both heads copy {does[0].removeprefix('copies ')}"
-    mistake = "a head on two keys" if "attends to both" in does else "other keys"
-    return mistake, " and ".join(f"head {number} {what}" for number, what in enumerate(does, 1))
+    a, b = np.median(products[:, :2], axis=0)
+    lifted = np.array([a, b]) > np.median(products[:, 2:].max(axis=1)) + TOLERANCE
+    if lifted.any():
+        return "leans to one" if lifted.all() else "only one of two"
+    return "points away" if max(a, b) < -TOLERANCE else "other keys"

@@ -128,7 +128,6 @@ class Trial:
     logits: Array  # (samples, heads, m)
     covered: NDArray[np.bool_]  # (samples)
     targets: int  # how many of the first keys the answer should attend to: one or two
-    along_first: bool  # whether the first query is a multiple of the first key, in every sample
     factor: float = 1.0  # the number by which the whole answer was multiplied
     is_limit: bool = False  # whether letters, or a factor, are as large as can be, to see what it tends to
 
@@ -167,7 +166,6 @@ class Trial:
         return np.asarray(self.head_weights[self.covered].mean(axis=1)[:, 0])
 
     def as_row(self) -> dict[str, Any]:
-        missed = (~(self.errors[~self.covered] <= TOLERANCE)).sum() / len(self.covered)
         hidden = {"first_only", "beta"} if self.condition.first_only else {"first_only"}
         return {
             **{name: value for name, value in vars(self.condition).items() if name not in hidden},
@@ -175,7 +173,6 @@ class Trial:
             **{"weights": self.weights[: self.targets].tolist()},
             **{"deviation": float(self.first_weights.std()), "error": self.error, "holds": self.holds},
             **{"samples": len(self.covered), "outside_the_claim": float(1 - self.covered.mean())},
-            "outside_the_claim_and_missed": float(missed),
         }
 
     def to_limit(self) -> "Trial":

@@ -40,7 +40,7 @@ class AnswerKey:
     conditions: tuple[Mapping[str, Any], ...]
     """What it is tried under: the fields of each of the experiment's conditions."""
     mistakes: Mapping[str, str]
-    """Typical mistakes, by their names in `grading.py`, each with an answer that makes it."""
+    """Typical mistakes, by their names in `results.py`, each with an answer that makes it."""
     targets: tuple[str, ...] = ()
     """The keys whose values the output has to average, if the answer is queries."""
     also_known: tuple[str, ...] = ()
