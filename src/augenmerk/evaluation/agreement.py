@@ -10,24 +10,18 @@ Silver links, for bitexts without gold links, are those of a statistical aligner
 and Smith 2013) in both directions, joined by grow-diag-final-and, as the library Thot implements it (the
 optional extra `align`), on lowercased words. On bilderbuch, whose true links are known, its own alignment
 error is 0.095 (docs/lab/measurements.md): an error measured against silver links is an estimate. The aligner
-learns from the training pairs together with those to be aligned, which takes seconds. Its links are kept in
-the user's cache under a checksum of all that they depend on.
+learns from the training pairs together with those to be aligned, which takes seconds.
 """
 
-import hashlib
-import json
 from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field
-from importlib import metadata
 from itertools import islice, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from platformdirs import user_cache_path
-
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.base.files import atomic_write, read_text, write_lines
+from augenmerk.base.files import write_lines
 from augenmerk.data import Bitext, Links, SentencePair, open_data
 from augenmerk.data.files import read_lines
 from augenmerk.text.words import split_words
@@ -55,40 +49,20 @@ LONGEST = 200
 
 Progress = Callable[[str, int, int], None]
 """A callback that receives a description of the work, how much of it is done, and how much there is."""
-Words = list[list[str]]
 
 
 def silver_links(
     train: Sequence[SentencePair],
     pairs: Sequence[SentencePair],
-    *,
     progress: Progress = lambda *_: None,
-    cache: Path | None = None,
 ) -> list[Links]:
-    """Returns the links of each of `pairs`, learnt from them and from `train`, or from the cache."""
+    """Returns the links of each of `pairs`, learnt from them and from `train`."""
     try:
         from thot import alignment as thot
     except ImportError:
         raise AugenmerkError("A word aligner is not installed: pip install 'augenmerk[align]'.") from None
     sides = ([pair.source for pair in (*train, *pairs)], [pair.target for pair in (*train, *pairs)])
     sources, targets = ([[word.lower() for word in split_words(text)] for text in side] for side in sides)
-    folder = cache or user_cache_path("augenmerk") / "silver"
-    path = folder / f"{_checksum(sources, targets, len(pairs))}.json"
-    with suppress(AugenmerkError, ValueError, TypeError):  # the file is absent or damaged
-        read = json.loads(read_text(path))
-        kept = [tuple((int(i), int(j)) for i, j in sentence) for sentence in read]
-        if len(kept) == len(pairs):
-            return kept
-    links = _align(thot, sources, targets, len(pairs), progress)
-    # If the cache cannot be written, the next call aligns again.
-    with suppress(OSError, AugenmerkError):
-        folder.mkdir(parents=True, exist_ok=True)
-        atomic_write(path, [json.dumps(links).encode()])
-    return links
-
-
-def _align(thot: Any, sources: Words, targets: Words, last: int, progress: Progress) -> list[Links]:
-    """Trains on all sentences, and returns the links of as many at the end as `last` says."""
     what, steps = "aligning words", 2 * (ITERATIONS + 1)
     models = []
     for done, here, there in ((0, sources, targets), (ITERATIONS + 1, targets, sources)):
@@ -105,26 +79,16 @@ def _align(thot: Any, sources: Words, targets: Words, last: int, progress: Progr
         models.append(model)
     aligner = thot.SymmetrizedAligner(*models)
     aligner.heuristic = getattr(thot.SymmetrizationHeuristic, HEURISTIC)
-    first = len(sources) - last
+    first = len(train)
     # An empty sentence has no links.
     nonempty = [index for index in range(first, len(sources)) if sources[index] and targets[index]]
     texts = ([side[index] for index in nonempty] for side in (sources, targets))
-    links: list[Links] = [()] * last
+    links: list[Links] = [()] * len(pairs)
     for index, (_, matrix) in zip(nonempty, aligner.get_best_alignments(*texts), strict=True):
         rows, columns = matrix.to_numpy().nonzero()
         links[index - first] = tuple(zip(rows.tolist(), columns.tolist(), strict=True))
     progress(what, steps, steps)
     return links
-
-
-def _checksum(sources: Words, targets: Words, last: int) -> str:
-    """Returns a checksum of the text, of the part of it that is aligned, and of the method."""
-    digest = hashlib.sha256()
-    how = [metadata.version("sil-thot"), ITERATIONS, HEURISTIC, LONGEST, last]
-    digest.update(json.dumps(how).encode())
-    for words in (*sources, *targets):
-        digest.update(" ".join(words).encode(errors="surrogatepass") + b"\n")
-    return digest.hexdigest()
 
 
 # Agreement with links
@@ -294,7 +258,7 @@ def find_links(
     if any(links is not None for links in known):
         return None, [None if links is None else GoldLinks.of(links) for links in known]
     train = [] if split == "train" or "train" not in bitext.splits else list(bitext["train"])
-    links = silver_links(train, pairs, progress=progress)
+    links = silver_links(train, pairs, progress)
     return len(train) + len(pairs), [*map(GoldLinks.of, links)]
 
 

@@ -45,7 +45,7 @@ def check(
         "right if" if only_if else "right" if found.choice else "wrong",
         show_names(found.why),
         max(row["error"] for row in found.rows),
-        found.missing_factor,
+        found.missing_scale,
         given,
         tuple(found.rows),
         "right under a condition" if only_if else found.mistake,

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -27,7 +27,6 @@ LIMIT = 1e-4  # the same for the largest B
 MAX_SAMPLES = 50  # the parts differ by a rotation only, so that more of them would add nothing
 FEW = 2  # samples with which the choice of letters is looked for
 MAX_ENTRY = 1e12  # the largest entry of an answer, so that products of answers do not overflow
-DECIDING = 1e4  # the number by which a short Q is multiplied to see what V makes of its choice
 
 
 class Condition(NamedTuple):
@@ -54,13 +53,7 @@ def _attend(parts: Array, K: Array, Q: Array, V: Array) -> tuple[Array, Array]:
 class SelfExperiment(Experiment):
     """An output, or K, Q and V, tried with values of their letters."""
 
-    stretched: tuple[str, ...] = ()
-    """Which of c_2, Q and V are multiplied by a letter of the same name, to see what is missing."""
     any_size_will_do = True  # since B is large
-
-    @property
-    def letters(self) -> tuple[str, ...]:
-        return (*self.answers.letters, *self.stretched)
 
     @property
     def conditions(self) -> Sequence[Condition]:
@@ -97,13 +90,9 @@ class SelfExperiment(Experiment):
             **{f"u_{part}": parts[:, i] for i, part in enumerate(PARTS)},
             **{f"x_{i + 1}": (INPUTS @ parts)[:, i] for i in range(3)},
             **{"B": B, "I": np.eye(dim)[None], "e": math.e},
-            **{name: letters[name] for name in self.answers.letters},
+            **{name: letters[name] for name in self.letters},
         }
-        values = self.answers.values(names, shape, rule)
-        factors = {name: letters[name] for name in self.stretched}
-        if len(factors) > 1:  # V can be seen to lack a factor only once Q decides
-            factors["Q"] *= DECIDING
-        return [value * factors.get(name, 1.0) for name, value in zip(self._names, values, strict=False)]
+        return self.answers.values(names, shape, rule)
 
     def _outputs(self, parts: Array, values: Sequence[Array]) -> tuple[Array, Array]:
         """Returns what the answer gives (N, n, d), and what is wanted."""
@@ -152,10 +141,8 @@ class SelfExperiment(Experiment):
         if choice and all(row["holds"] for row in rows):
             return Outcome(choice, rows, choice.introduce(self._explain_success(rows)))
         self.check_decided()
-        missing = "" if self.letters else self._find_missing_factors()
         explain = _explain_output if len(self._names) == 1 else _explain_projections
-        mistake, why = explain(next(row for row in rows if not row["holds"]), missing)
-        return Outcome(None, rows, why, mistake, bool(missing))
+        return Outcome(None, rows, *explain(next(row for row in rows if not row["holds"])))
 
     def _fail(self, number: int) -> Letters:
         """Returns equal letters with which an answer fails that no choice of them saves."""
@@ -189,36 +176,21 @@ class SelfExperiment(Experiment):
             f"to itself; the answer is within {within}."
         )
 
-    def _find_missing_factors(self) -> str:
-        """Returns by what an answer has to be multiplied to hold, in words; nothing if no factor helps."""
-        for stretched in (("c_2",),) if len(self._names) == 1 else (("Q",), ("V",), ("Q", "V")):
-            choice = find_choice(replace(self, stretched=stretched))
-            if choice and len(choice.relations) + len(choice.rates) == len(stretched):
-                larger = ["a larger Q"] if "Q" in stretched else []
-                larger += [f"a {each.letter} {each.product} times as large" for each in choice.relations]
-                return " and ".join(larger)
-        return ""
 
-
-def _explain_output(failed: Mapping[str, Any], missing: str) -> tuple[str, str]:
-    """Returns the mistake and the reason."""
-    if missing:
-        return "factor missing", f"the direction is right, but not the length: with {missing} it holds."
+def _explain_output(failed: Mapping[str, Any]) -> tuple[str, str]:
+    """Returns the reason and the mistake."""
     # Without the right answer, and without the weights, which are as good: a reader may want to try again.
     distance = f"{failed['error']:.{2 if failed['error'] >= 0.01 else 4}f} B"
-    return "another output", f"the answer is {distance} away from c_2: which product of x_2 is the largest?"
+    return f"the answer is {distance} away from c_2: which product of x_2 is the largest?", "another output"
 
 
-def _explain_projections(failed: Mapping[str, Any], missing: str) -> tuple[str, str]:
-    """Returns the mistake and the reason."""
+def _explain_projections(failed: Mapping[str, Any]) -> tuple[str, str]:
+    """Returns the reason and the mistake."""
     attends = [", ".join(f"{weight:.2f}" for weight in weights) for weights in failed["weights"]]
-    why = (
+    decided = all(max(weights) > 1 - TOLERANCE for weights in failed["weights"])
+    return (
         f"for {failed['dim']} dimensions and B = {failed['B']:g}, c_1 comes out as {failed['c_1']} and c_2 "
         f"as {failed['c_2']}, instead of u_b - u_c and u_b; x_1 attends to x_1, x_2, x_3 with {attends[0]}, "
-        f"x_2 with {attends[1]}"
+        f"x_2 with {attends[1]}.",
+        "wrong value" if decided else "attention is spread",
     )
-    if missing:
-        these = "these factors are" if " and " in missing else "the factor is"
-        return "factor missing", f"{why}; with {missing} it holds, so {these} all that is missing."
-    decided = all(max(weights) > 1 - TOLERANCE for weights in failed["weights"])
-    return "wrong value" if decided else "attention is spread", f"{why}."

@@ -43,7 +43,7 @@ class Outcome(NamedTuple):
     rows: Sequence[dict[str, Any]]  # one for each condition, with its `error` and whether it `holds`
     why: str
     mistake: str = ""
-    missing_factor: bool = False  # whether a factor is all that is missing
+    missing_scale: bool = False  # whether a scale is all that is missing
 
 
 @dataclass(frozen=True)

@@ -132,7 +132,6 @@ MISTAKES: Mapping[str, str] = {
     "right under a condition": "It holds only for some letters, such as t = c, or up to some size.",
     "incomplete": "There are fewer formulas than the task asks for.",
     "another output": "c_2 comes out differently: what is the largest product of x_2?",
-    "factor missing": "Only a factor is missing or wrong, such as 1/B^2 for the length of the parts.",
     "wrong value": "Each input attends to one input, but V does not make the wanted output of it.",
     "attention is spread": "An input attends to several inputs.",
 }

@@ -177,8 +177,6 @@ export const THEORY_TEXTS = {
       "Es gilt nur für manche Buchstaben, etwa t = c, oder bis zu einer Größe.",
     "mistake incomplete": "Es sind weniger Formeln, als die Aufgabe verlangt.",
     "mistake another output": "c_2 ist etwas anderes: Welches Produkt mit x_2 ist das größte?",
-    "mistake factor missing":
-      "Es fehlt nur ein Faktor, oder er ist falsch, etwa 1/B^2 für die Länge der Teile.",
     "mistake wrong value":
       "Jede Eingabe beachtet eine Eingabe, aber V macht daraus nicht die gewünschte Ausgabe.",
     "mistake attention is spread": "Eine Eingabe beachtet mehrere Eingaben.",
