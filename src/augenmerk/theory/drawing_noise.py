@@ -12,6 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from scipy.special import expit
 
+from augenmerk.drawing.charts import move_apart
 from augenmerk.drawing.figures import Theme, new_figure, pt
 from augenmerk.theory.attention import Array
 from augenmerk.theory.closed_form import share_density, weight_of_first
@@ -221,7 +222,7 @@ def _draw_keys(axes: Axes, report: StepReport, source: Sequence[str], line: floa
     is_right = ends[:, 0] > np.median(ends[:, 0])
     for side, column, align in ((~is_right, left, "right"), (is_right, right, "left")):
         order = sorted(np.flatnonzero(side), key=lambda j: ends[j, 1])
-        for j, height in zip(order, spread_apart(ends[order, 1], gap), strict=True):
+        for j, height in zip(order, move_apart(ends[order, 1].tolist(), gap), strict=True):
             where: dict[str, Any] = {
                 "xytext": (column, height),
                 "ha": align,
@@ -233,14 +234,3 @@ def _draw_keys(axes: Axes, report: StepReport, source: Sequence[str], line: floa
 
 def _size_dot(weight: float) -> float:
     return pt(5 + 9 * float(np.sqrt(weight)))
-
-
-def spread_apart(positions: Array, gap: float) -> Array:
-    """Moves ascending positions as little as needed to be at least a gap apart.
-
-    The result is the mean of pushing them only upwards and only downwards; each of these keeps the gap.
-    """
-    steps = gap * np.arange(len(positions))
-    upwards = np.maximum.accumulate(positions - steps)
-    downwards = np.minimum.accumulate((positions - steps)[::-1])[::-1]
-    return np.asarray(steps + (upwards + downwards) / 2)
