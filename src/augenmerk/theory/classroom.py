@@ -345,7 +345,7 @@ def format_grades(sheet: AnswerSheet, graded: Sequence[GradedAnswer]) -> bytes:
     writer = csv.writer(text, delimiter=sheet.delimiter, lineterminator="\n")
     writer.writerow([*map(escape_csv, sheet.columns), *name_grade_columns(sheet)])
     for row, answer in zip(sheet.rows, graded, strict=True):
-        found = [getattr(answer, column) for column in GRADE_COLUMNS]
+        found = [vars(answer)[column] for column in GRADE_COLUMNS]
         writer.writerow([escape_csv(cell) for cell in (*row.cells, *found)])
     return text.getvalue().encode("utf-8-sig" if sheet.byte_order_mark else "utf-8")
 

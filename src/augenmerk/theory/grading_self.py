@@ -11,7 +11,7 @@ import numpy as np
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.theory.attention import Array, orthonormal, softmax
 from augenmerk.theory.expressions import NotFiniteError
-from augenmerk.theory.letters import (
+from augenmerk.theory.grading import (
     Choice,
     Experiment,
     Letters,
