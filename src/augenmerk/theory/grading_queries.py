@@ -1,4 +1,4 @@
-"""Tries queries, the answers to 1.1 to 1.5, on random instances, and gives in numbers why they hold or fail."""
+"""Tries queries, the answers to 1.1 to 1.5, on random instances: whether they hold, and in numbers why not."""
 
 import math
 from collections.abc import Mapping, Sequence
