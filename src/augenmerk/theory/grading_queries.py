@@ -1,4 +1,4 @@
-"""Tries queries, the answers to 1.1 to 1.5, on random instances: whether they hold, and in numbers why not."""
+"""Tries queries, the answers to 1.1 to 1.5, on random instances: whether they hold, and in numbers why."""
 
 import math
 from collections.abc import Mapping, Sequence
