@@ -12,7 +12,7 @@ from typer.core import TyperCommand
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli.options import GROUP, MAX_SEED, Group, Json, Pictures, grouped
-from augenmerk.theory.exercises import EXERCISES, GRADED, Exercise
+from augenmerk.theory.exercises import EXERCISES, GRADED, Exercise, format_questions
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -164,7 +164,6 @@ def questions(
     from augenmerk.base.files import atomic_write
     from augenmerk.cli.terminal import print_written
     from augenmerk.cli.theory_output import show_question
-    from augenmerk.theory.classroom import format_questions
 
     asked = [each.without_root() if unscaled else each for each in EXERCISES.values()]
     if out is not None:

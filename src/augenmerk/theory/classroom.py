@@ -8,15 +8,14 @@ import codecs
 import csv
 import io
 import re
-import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from augenmerk.base.errors import AugenmerkError, escape_csv, shorten
-from augenmerk.theory.exercises import GRADED, Exercise
+from augenmerk.theory.exercises import GRADED
 from augenmerk.theory.grading import check, check_samples
 from augenmerk.theory.results import MISTAKES
 
@@ -24,8 +23,6 @@ COLUMNS = ("student", "task", "answers")
 MAX_BYTES = 10_000_000
 GRADE_COLUMNS = ("verdict", "mistake", "why", "remarks")
 """What grades add to the table of a class."""
-QUESTION_WIDTH = 96
-"""Columns of a hand-out of questions."""
 MAX_EXAMPLES = 5  # the most answers that are shown for a mistake
 
 Verdict = Literal["right", "right if", "wrong", "needs review", "empty"]
@@ -348,18 +345,3 @@ def format_grades(sheet: AnswerSheet, graded: Sequence[GradedAnswer]) -> bytes:
         found = [vars(answer)[column] for column in GRADE_COLUMNS]
         writer.writerow([escape_csv(cell) for cell in (*row.cells, *found)])
     return text.getvalue().encode("utf-8-sig" if sheet.byte_order_mark else "utf-8")
-
-
-def format_questions(exercises: Iterable[Exercise]) -> str:
-    """Formats questions, without hints, as a Markdown document."""
-    lines = ["# What attention can and cannot compute: the questions", ""]
-    for exercise in exercises:
-        *formulas, text = exercise.text.split("\n")
-        lines += [f"## {exercise.task}: {exercise.title}", ""]
-        lines += [part for formula in formulas for part in (f"    {formula}", "")]
-        lines += [*textwrap.wrap(text, QUESTION_WIDTH), ""]
-        if exercise.answer:
-            lines += ["| name | meaning |", "|---|---|"]
-            lines += [f"| {name} | {meaning} |" for name, meaning in exercise.names.items()]
-            lines += ["", f"Answer: {exercise.answer.prompt}", ""]
-    return "\n".join(lines)

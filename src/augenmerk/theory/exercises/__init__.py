@@ -12,8 +12,9 @@ To add an exercise, add a file. Its name is the name of the command; its keys ar
 Line breaks in a text mean no more than spaces.
 """
 
+import textwrap
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
@@ -25,6 +26,8 @@ if TYPE_CHECKING:  # they need numpy and scipy, and a question needs neither
     from augenmerk.theory.results import Result, Setup
 
 _ROOT = "/sqrt(d)"
+QUESTION_WIDTH = 96
+"""Columns of a hand-out of questions."""
 
 
 @dataclass(frozen=True)
@@ -142,3 +145,18 @@ EXERCISES: Mapping[str, Exercise] = MappingProxyType(
 )
 GRADED = tuple(task for task, exercise in EXERCISES.items() if exercise.answer)
 """The tasks whose answers can be graded."""
+
+
+def format_questions(exercises: Iterable[Exercise]) -> str:
+    """Formats questions, without hints, as a Markdown document."""
+    lines = ["# What attention can and cannot compute: the questions", ""]
+    for exercise in exercises:
+        *formulas, text = exercise.text.split("\n")
+        lines += [f"## {exercise.task}: {exercise.title}", ""]
+        lines += [part for formula in formulas for part in (f"    {formula}", "")]
+        lines += [*textwrap.wrap(text, QUESTION_WIDTH), ""]
+        if exercise.answer:
+            lines += ["| name | meaning |", "|---|---|"]
+            lines += [f"| {name} | {meaning} |" for name, meaning in exercise.names.items()]
+            lines += ["", f"Answer: {exercise.answer.prompt}", ""]
+    return "\n".join(lines)
