@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tokenize
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from markdown_it import MarkdownIt
@@ -21,6 +21,7 @@ from markdown_it import MarkdownIt
 ROOT = Path(__file__).resolve().parents[1]
 RULES = tomllib.loads((ROOT / "tools" / "prose_patterns.toml").read_text(encoding="utf-8"))
 PHRASES = {advice: re.compile(pattern) for advice, pattern in RULES["phrases"].items()}
+IN_MARKDOWN = {advice: re.compile(pattern) for advice, pattern in RULES["phrases_in_markdown"].items()}
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 SCRIPT_TEXT = re.compile(r"//[^\n]*|/\*.*?\*/|\"[^\"\n]+\"|'[^'\n]+'|`[^`]+`", re.DOTALL)
 TEMPLATE_TEXT = re.compile(r"(?<=>)[^<>{}]+(?=<)")
@@ -61,9 +62,9 @@ def read_template(source: str) -> Texts:
 READERS = {".md": read_markdown, ".py": read_python, ".js": read_script, ".html": read_template}
 
 
-def find_phrases(text: str) -> Iterator[tuple[str, str]]:
+def find_phrases(text: str, patterns: Mapping[str, re.Pattern[str]]) -> Iterator[tuple[str, str]]:
     """Yields the phrases in a text, each with what to write instead."""
-    for advice, pattern in PHRASES.items():
+    for advice, pattern in patterns.items():
         for match in pattern.finditer(text):
             yield text[max(0, match.start() - 30) : match.end() + 30], advice
 
@@ -94,13 +95,14 @@ def main(paths: list[str]) -> int:
     phrases: list[str] = []
     long_sentences: list[str] = []
     for path in list_files(paths):
+        patterns = PHRASES | IN_MARKDOWN if path.suffix == ".md" else PHRASES
         for line, text in READERS[path.suffix](path.read_text(encoding="utf-8")):
             text = " ".join(text.split())
             if path.suffix != ".md" and text.count(" ") < LEAST_WORDS - 1:
                 continue
             place = f"{path.relative_to(ROOT)}:{line}"
             words += len(text.split())
-            phrases += [f"{place}: ...{found}...: {advice}" for found, advice in find_phrases(text)]
+            phrases += [f"{place}: ...{found}...: {advice}" for found, advice in find_phrases(text, patterns)]
             if path.suffix == ".md":
                 long_sentences += [
                     f"{place}: {len(each.split())} words: {each[:80]}..."
