@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from augenmerk.model.attention import Dummy, MeanPool, SingleQueryScaledDotProductAttention
     from augenmerk.model.custom import load_mechanism
     from augenmerk.translation import Translation, Translator, load
+    from augenmerk.web.notebook import show
 
 _HOME = {
     "AugenmerkError": "augenmerk.base.errors",
@@ -28,6 +29,7 @@ _HOME = {
     "load": "augenmerk.translation",
     "load_mechanism": "augenmerk.model.custom",
     "open_bitext": "augenmerk.data",
+    "show": "augenmerk.web.notebook",
 }
 
 __all__ = [
@@ -43,6 +45,7 @@ __all__ = [
     "load",
     "load_mechanism",
     "open_bitext",
+    "show",
 ]
 
 

@@ -21,6 +21,7 @@ def test_the_public_names() -> None:
         "load",
         "load_mechanism",
         "open_bitext",
+        "show",
     ]
     assert dir(augenmerk) == sorted(augenmerk.__all__)
 

@@ -40,6 +40,7 @@ MAX_RUNS = 2
 MAX_EXAMPLES = 50
 EIGHTH = {"light": "#8a7a00", "dark": "#f3f07a"}
 """The colour of an eighth key; pictures have seven."""
+_THEORY = "theory/theory.html"
 COPYING_SEED = 21
 """The keys of 1.1 are the first that `augenmerk theory 1.1 --seed 21` draws (docs/explanation/theory.md)."""
 
@@ -174,15 +175,23 @@ def export_page(page: Page, path: Path, *, overwrite: bool = False) -> Path:
 
 def export_theory(path: Path, *, overwrite: bool = False) -> Path:
     """Writes the theory lab as one file or as a folder, as `export_page` does."""
-    style = render_style() + (WEB / "theory" / "theory.css").read_text(encoding="utf-8")
-    script, data = join_modules(WEB / "theory" / "main.js"), describe_theory()
-    template = "theory/theory.html"
     return _write(
         path,
-        lambda: _render_file(template, style, script, data=data),
-        lambda: _render_folder(template, "theory", style, script, {}, data=data),
+        render_theory,
+        lambda: _render_folder(_THEORY, "theory", *_theory_parts(), {}, data=describe_theory()),
         overwrite=overwrite,
     )
+
+
+def render_theory() -> str:
+    """Renders the theory lab as one file that needs nothing else."""
+    return _render_file(_THEORY, *_theory_parts(), data=describe_theory())
+
+
+def _theory_parts() -> tuple[str, str]:
+    """Returns the style and the script of the theory lab."""
+    style = render_style() + (WEB / "theory" / "theory.css").read_text(encoding="utf-8")
+    return style, join_modules(WEB / "theory" / "main.js")
 
 
 def _write(
@@ -223,8 +232,9 @@ def _find_exported(folder: Path) -> list[str]:
 
 def render_file(page: Page) -> str:
     """Renders the page of runs as one file that needs nothing else."""
+    script = join_modules(WEB / "page" / "start.js")
     return _render_file(
-        *("page/page.html", render_style(), join_modules(WEB / "page" / "start.js"), "worker-src blob:; "),
+        *("page/page.html", render_style(), script, "worker-src blob: data:; "),
         **_describe_page(page, None, page.models),
         engine=join_modules(WEB / "engine" / "worker.js"),
         models=[

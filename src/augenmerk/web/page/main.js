@@ -31,6 +31,7 @@ const app = {
   answers: [],
   reads: 0, // how often the address was taken over
   change,
+  choose,
   keep,
   writeAddress,
   takeModels,
