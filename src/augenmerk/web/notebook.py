@@ -50,7 +50,7 @@ def show(
     `translations` after you have used it. Without anywidget, or with `widget=False`, the page is a frame,
     and part of the notebook's file. `height` is in pixels. `theory=True` shows the theory lab instead.
     """
-    given = runs if isinstance(runs, Sequence) and not isinstance(runs, str) else [runs]
+    given: Sequence[Any] = runs if isinstance(runs, list | tuple) else [runs]
     if theory:
         if given or sentence is not None or beam is not None:
             raise AugenmerkError(
@@ -94,6 +94,6 @@ def _widget_class() -> Any:
         html = Unicode().tag(sync=True)
         height = Int().tag(sync=True)
         sentence = Unicode().tag(sync=True)
-        translations = List().tag(sync=True)
+        translations: Any = List().tag(sync=True)
 
     return PageWidget
