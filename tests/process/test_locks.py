@@ -24,7 +24,7 @@ from augenmerk.study import runner
 from augenmerk.study.result import is_running
 from augenmerk.translation import load
 from augenmerk.translation.files import FileJob, blocks_folder, translate_file
-from augenmerk.translation.translation import LineFormat
+from augenmerk.translation.output import LineFormat
 from tests.support.processes import wait_for
 from tests.support.runs import SharedRuns, tiny
 

@@ -24,7 +24,7 @@ from augenmerk.data import BadLineError, open_bitext
 from augenmerk.data.prepare import Request, prepare
 from augenmerk.translation import load
 from augenmerk.translation.files import FileJob, blocks_folder, translate_file
-from augenmerk.translation.translation import LineFormat
+from augenmerk.translation.output import LineFormat
 from tests.support.block_work import Work
 from tests.support.clusters import NODE, start_cluster
 from tests.support.command import Answer, fails_with_a_sentence, run_command

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from augenmerk.data.stdin import ArrivingLines, read_stdin
+from augenmerk.data.lines import ArrivingLines, read_stdin
 from augenmerk.translation import load
 from tests.support.command import COMMAND
 from tests.support.processes import PATIENCE

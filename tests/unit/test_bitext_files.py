@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.data import Bitext, SentencePair
-from augenmerk.data.files import load, read_lines, read_parallel
+from augenmerk.data.files import load, read_parallel
+from augenmerk.data.lines import read_lines
 from augenmerk.text.pairs import MAX_LINE_BYTES
 
 

@@ -203,7 +203,7 @@ class RunOptions(Group):
 
 def warn_of_translations(translations: "Sequence[Translation]") -> None:
     """Warns of sentences of the command line unlike the training text, and of those not all translated."""
-    from augenmerk.translation.doubts import Doubts
+    from augenmerk.translation.output import Doubts
 
     doubts = Doubts("sentence")
     for number, translation in enumerate(translations, 1):

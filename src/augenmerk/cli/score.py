@@ -151,7 +151,7 @@ def _read_pairs(skipped: "set[BadLine]", skip_bad: bool) -> Iterator[Pair | None
     """Yields the pairs on stdin; raises BadLineError for a bad line, or adds it to those skipped."""
     from augenmerk.data import BadLine, BadLineError
     from augenmerk.data.files import parse_line, parse_tsv
-    from augenmerk.data.stdin import read_stdin
+    from augenmerk.data.lines import read_stdin
 
     number, undecoded = 0, list[BadLine]()
     for line in read_stdin(undecoded):

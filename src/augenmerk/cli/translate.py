@@ -96,7 +96,7 @@ def translate(given: Translating = GROUP, search: Search = GROUP) -> None:
     from augenmerk.base.device import CPU, choose_translating_device
     from augenmerk.run.bundled import BUNDLED_MODEL
     from augenmerk.translation import load
-    from augenmerk.translation.translation import LineFormat
+    from augenmerk.translation.output import LineFormat
 
     options.load_mechanisms(given.attention)
     given.input, sentences = _choose_input(given.text or [], given.input)
@@ -198,16 +198,16 @@ def _translate(
     of those that are unlike what the model learnt from, and of translations that leave something out.
     """
     from augenmerk.text.pairs import BadLine, BadLineError
-    from augenmerk.translation.doubts import Doubts
+    from augenmerk.translation.output import Doubts
 
     lines: Iterable[str | None] = sentences
     bad_lines: list[BadLine] | None = [] if skip_bad else None
     if file is not None:
-        from augenmerk.data.files import read_lines
+        from augenmerk.data.lines import read_lines
 
         lines = read_lines(file, bad_lines)
     elif not sentences:
-        from augenmerk.data.stdin import read_stdin
+        from augenmerk.data.lines import read_stdin
 
         lines = read_stdin(bad_lines)
         if sys.stdin.isatty():

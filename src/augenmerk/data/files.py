@@ -15,24 +15,20 @@ There is one reader for each format. It yields the bad lines among the pairs: `l
 or skips them all, and `augenmerk.data.check` lists them.
 """
 
-import gzip
 import json
 import re
-import zlib
-from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from contextlib import closing, suppress
 from functools import partial
-from io import BufferedIOBase
 from itertools import islice, zip_longest
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import explain_read_errors
 from augenmerk.data import hold_out, parquet
+from augenmerk.data.lines import scan_file
 from augenmerk.text.pairs import (
-    MAX_LINE_BYTES,
     BadLine,
     BadLineError,
     Bitext,
@@ -46,7 +42,6 @@ _NOT_LANGUAGES = {*_TABLES, "align"}
 _KNOWN_DIRECTIONS = (("de", "en"), ("source", "target"), ("src", "tgt"))
 _HELD_OUT_NAME = re.compile(r"(dev|eval|newstest|test|val|valid|validation)([-_.\d].*)?", re.IGNORECASE)
 
-_Stream = BinaryIO | BufferedIOBase
 _FilesBySuffix = dict[str, list[Path]]
 """The files of one split, by what follows the last dot: {"de": [train.de.gz], "en": [train.en.gz]}."""
 
@@ -124,75 +119,6 @@ def _read_pairs(
                 raise BadLineError(str(entry[0]))
             else:
                 skipped.add(entry[0])
-
-
-# Lines
-
-
-def read_lines(path: Path, bad_lines: list[BadLine] | None = None) -> Generator[str, None, None]:
-    """Yields the lines of a UTF-8 file, plain or gzip, without their ends.
-
-    Only a line feed ends a line (a carriage return before it is dropped), so that a rare character such as
-    U+2028 inside a sentence cannot shift one side of a bitext against the other. A line that is not UTF-8 or
-    far too long raises BadLineError; with a list of `bad_lines`, it is added to it and yielded as empty.
-    """
-    with _open(path) as stream:
-        yield from decode_lines(stream, str(path), bad_lines)
-
-
-def decode_lines(stream: _Stream, name: str, bad_lines: list[BadLine] | None = None) -> Iterator[str]:
-    """Yields the lines of a binary stream, which messages call `name`, as `read_lines` those of a file."""
-    for line in _scan_stream(stream, name):
-        if isinstance(line, str):
-            yield line
-        elif bad_lines is None:
-            raise BadLineError(str(line))
-        else:
-            bad_lines.append(line)
-            yield ""
-
-
-@contextmanager
-def _open(path: Path) -> Iterator[_Stream]:
-    with explain_read_errors(path), (gzip.open if path.suffix == ".gz" else open)(path, "rb") as stream:
-        yield stream
-
-
-def _scan_file(path: Path) -> Generator[str | BadLine, None, None]:
-    with _open(path) as stream:
-        yield from _scan_stream(stream, str(path))
-
-
-def _read_line(stream: _Stream, name: str, number: int) -> bytes:
-    try:
-        return stream.readline(MAX_LINE_BYTES + 1)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise AugenmerkError(f"{name}: damaged gzip file after line {number:,} ({error}).") from None
-
-
-def _scan_stream(stream: _Stream, name: str) -> Iterator[str | BadLine]:
-    number = 0
-    # Never more than one line is held, so a file of zeros that was compressed a thousandfold does no harm.
-    while raw := _read_line(stream, name, number):
-        number += 1
-        if number == 1 and raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
-            raise AugenmerkError(
-                f"{name}: this file is UTF-16; convert it to UTF-8: iconv -f utf-16 -t utf-8 OLD > NEW."
-            )
-        if len(raw) > MAX_LINE_BYTES:
-            reason = f"the line is longer than {MAX_LINE_BYTES:,} bytes; a line should be one sentence"
-            yield BadLine(name, number, "too long", reason)
-            while raw and not raw.endswith(b"\n"):
-                raw = _read_line(stream, name, number)
-            continue
-        line = raw.removeprefix(BOM_UTF8) if number == 1 else raw
-        try:
-            text = line.decode("utf-8").removesuffix("\n").removesuffix("\r")
-        except UnicodeDecodeError as error:
-            byte = f"byte {error.start + 1} of the line is 0x{error.object[error.start]:02x}"
-            yield BadLine(name, number, "not UTF-8", f"not UTF-8 ({byte}); convert it to UTF-8")
-        else:
-            yield text
 
 
 # Finding the files
@@ -340,7 +266,7 @@ def read_parallel(source_path: Path, target_path: Path) -> Generator[SentencePai
 
 
 def _scan_text(source_path: Path, target_path: Path, *, blank: bool = False) -> Entries:
-    with closing(_scan_file(source_path)) as sources, closing(_scan_file(target_path)) as targets:
+    with closing(scan_file(source_path)) as sources, closing(scan_file(target_path)) as targets:
         for number, (source, target) in enumerate(zip_longest(sources, targets), 1):
             if source is None or target is None:
                 short, long = (source_path, target_path) if source is None else (target_path, source_path)
@@ -361,7 +287,7 @@ def _scan_text(source_path: Path, target_path: Path, *, blank: bool = False) -> 
 
 
 def _scan_table(path: Path, parse: Callable[[str], SentencePair]) -> Entries:
-    with closing(_scan_file(path)) as lines:
+    with closing(scan_file(path)) as lines:
         for number, line in enumerate(lines, 1):
             entry = line if isinstance(line, BadLine) else parse_line(line, parse, str(path), number)
             yield (entry,) if isinstance(entry, BadLine) else entry
@@ -424,7 +350,7 @@ def _parse_object(line: str) -> dict[str, Any]:
 
 def _read_text_keys(path: Path) -> set[str]:
     """Returns the keys of the first usable line that could be languages; a bad line is for the reader."""
-    with closing(_scan_file(path)) as lines:
+    with closing(scan_file(path)) as lines:
         for line in islice(lines, 1000):
             with suppress(ValueError):
                 entry = _parse_object(line) if isinstance(line, str) else {}

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import write_lines
 from augenmerk.data import Bitext, Links, SentencePair, open_data
-from augenmerk.data.files import read_lines
+from augenmerk.data.lines import read_lines
 from augenmerk.text.words import split_words
 from augenmerk.translation import HeadAttention, Translation, Translator, average_heads
 from augenmerk.translation.alignment import (

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.data import SentencePair
-from augenmerk.data.files import read_lines
+from augenmerk.data.lines import read_lines
 from augenmerk.evaluation.evaluator import Evaluation, Evaluator, save_row
 from augenmerk.evaluation.metrics import list_text_metrics, score_texts
 from augenmerk.evaluation.significance import (

@@ -20,11 +20,10 @@ from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import digest_file, replacing
 from augenmerk.cluster.blocks import BlockJob, MapBlocks, OnProgress
 from augenmerk.data import BadLine, BadLineError
-from augenmerk.data.files import read_lines
+from augenmerk.data.lines import read_lines
 from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.run.directory import RunDirectory
-from augenmerk.translation.doubts import Doubts
-from augenmerk.translation.translation import LineFormat
+from augenmerk.translation.output import Doubts, LineFormat
 from augenmerk.translation.translator import Translator
 
 

@@ -1,6 +1,6 @@
 """A translation, with its attention over words as they are written."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, chain
@@ -10,7 +10,6 @@ import numpy as np
 
 from augenmerk.base.entries import ARCHITECTURES
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.base.files import format_json
 from augenmerk.search.decoder import Hypothesis
 from augenmerk.text.batching import REASONS, Reason
 from augenmerk.text.tokenizer import EOS, SPECIAL_TOKENS, TokenizerPair
@@ -447,38 +446,3 @@ def _block_diagonal(blocks: Sequence[Weights]) -> Weights:
 def _round(weights: Weights) -> list[list[float]]:
     """Returns weights rounded to six digits, as plain data."""
     return [[round(weight, 6) for weight in row] for row in weights.tolist()]
-
-
-@dataclass(frozen=True)
-class LineFormat:
-    """How translations are written."""
-
-    n_best: bool = False
-    """A line for each alternative: the number of the text, the score and the translation. Of a text with
-    several sentences, the alternatives of each, numbered 1.1, 1.2, and so on."""
-    json: bool = False
-    """Each text as one line of JSON, with all that is known about it."""
-    subwords: bool = False
-    """Whether JSON includes the subwords."""
-    escape: bool = False
-    """Whether JSON has escapes instead of all characters that are not ASCII."""
-    one_line: bool = True
-    """Whether a translation takes one line, also where the source has a character that breaks lines."""
-
-    def format(self, number: int | str, translation: Translation) -> Iterator[str]:
-        """Yields the lines for text `number`, counted from 1."""
-        if self.json:
-            yield format_json(translation.to_dict(subwords=self.subwords), escape=self.escape) + "\n"
-        elif not self.n_best:
-            lines = translation.text.splitlines()
-            yield f"{' '.join(lines) if self.one_line else translation.text}\n"
-        elif translation.sentences:
-            for position, sentence in enumerate(translation.sentences, 1):
-                yield from self.format(f"{number}.{position}", sentence)
-        else:
-            for alternative in (translation, *translation.alternatives):
-                expected_chrf = alternative.expected_chrf
-                score = f"{alternative.score if expected_chrf is None else expected_chrf:.4f}"
-                if alternative.hypothesis is None:
-                    score = ""  # an empty line; 0 would be the best of all scores
-                yield f"{number}\t{score}\t{alternative.text}\n"
