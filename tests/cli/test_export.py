@@ -197,27 +197,6 @@ def test_a_folder_has_addresses_that_change_with_what_is_behind_them(run: Path, 
     assert not list(tmp_path.rglob("*.part"))
 
 
-def test_a_folder_keeps_nothing_of_an_earlier_page_but_everything_else(run: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "site"
-    assert run_command("export", run, run, "--out", folder, "--example", SENTENCE).code == 0
-    two = {"model-2.json", "weights-2.bin"}
-    assert two < {each.name for each in folder.iterdir()}
-    (folder / "model-3.json").write_text("mine")
-    (folder / "notes.txt").write_text("mine")
-    (folder / "model-2.json").write_text("mine by now")
-    again = ("export", run, "--out", folder, "--example", SENTENCE, "--overwrite")
-    assert run_command(*again).code == 0
-    left = {each.name for each in folder.iterdir()}
-    assert "weights-2.bin" not in left
-    assert {"model-2.json", "model-3.json", "notes.txt"} < left
-    assert (folder / "model-2.json").read_text() == "mine by now"
-    # Where there was no page of ours, nothing is removed.
-    (folder / "weights-2.bin").write_bytes(b"mine")
-    (folder / "index.html").write_text("weights-2.bin")
-    assert run_command(*again).code == 0
-    assert (folder / "weights-2.bin").read_bytes() == b"mine"
-
-
 def test_a_beam_wider_than_that_of_a_page_is_said(run: Path, shared_runs: SharedRuns, tmp_path: Path) -> None:
     wide = shared_runs.copy(tiny(search__beam=MAX_BEAM + 5), tmp_path / "wide").path
     page = tmp_path / "page.html"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.data.multi30k import MAX_BYTES, fetch
+from augenmerk.data.multi30k import fetch
 
 BODY = bytes(range(256)) * 1000
 """Larger than what one read from a socket hands over."""
@@ -24,10 +24,9 @@ class Server(ThreadingHTTPServer):
     body, then the connection is closed), "stall" (half of the body, then silence) or "cut without length".
     """
 
-    def __init__(self, files: dict[str, bytes], endless: bool) -> None:
+    def __init__(self, files: dict[str, bytes]) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.files = files
-        self.endless = endless
         self.failures: list[int | str] = []
         self.requests: list[str] = []
         self.closing = threading.Event()
@@ -55,7 +54,7 @@ class Handler(BaseHTTPRequestHandler):
             self.send_error(failure if isinstance(failure, int) else 404)
             return
         self.send_response(200)
-        if failure != "cut without length" and not self.server.endless:
+        if failure != "cut without length":
             self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         with suppress(ConnectionError):  # who has had enough hangs up
@@ -68,9 +67,9 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serve(files: dict[str, bytes], *, endless: bool = False) -> Iterator[Server]:
-    """Serves the files; if `endless`, without saying how long they are."""
-    server = Server(files, endless)
+def serve(files: dict[str, bytes]) -> Iterator[Server]:
+    """Serves the files."""
+    server = Server(files)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
@@ -178,17 +177,6 @@ def test_a_wrong_file_is_not_kept(server: Server, tmp_path: Path) -> None:
         get(server.url, tmp_path, body=b"other")
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
     assert (tmp_path / "file").read_bytes() == b"what was there before"
-
-
-@pytest.mark.parametrize("endless", [True, False])
-def test_more_than_any_file_has_is_not_received(tmp_path: Path, endless: bool) -> None:
-    body = bytes(50 * MAX_BYTES)
-    with (
-        serve({"file": body}, endless=endless) as server,
-        pytest.raises(AugenmerkError, match=r"sends more than 1,048,576 bytes"),
-    ):
-        get(server.url, tmp_path, body)
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -100,10 +100,7 @@ def _to_texts(batch: Any, column: str) -> list[str | UnicodeDecodeError | None]:
         except UnicodeDecodeError as error:
             return error
 
-    try:
-        return array.to_pylist()  # type: ignore[no-any-return]
-    except UnicodeDecodeError:
-        return [to_text(value) for value in array]
+    return [to_text(value) for value in array]
 
 
 def _choose_columns(path: Path, schema: Any, source_language: str, target_language: str) -> list[str]:

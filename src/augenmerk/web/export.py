@@ -4,7 +4,6 @@ A page shows a run, or two that are compared; the theory lab is a page without a
 """
 
 import os
-import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -197,37 +196,17 @@ def _theory_parts() -> tuple[str, str]:
 def _write(
     path: Path, make_file: Callable[[], str], make_files: Callable[[], dict[str, bytes]], *, overwrite: bool
 ) -> Path:
-    """Writes a page as one file or as a folder, and returns the file to open.
-
-    Models and weights of an earlier page in the folder that are not part of this one are removed.
-    """
+    """Writes a page as one file or as a folder, and returns the file to open."""
     if check_path(path, overwrite=overwrite):
         atomic_write(path, [make_file().encode()])
         return path
     files = make_files()
     for name in files:
         _check_absent(path / name, overwrite=overwrite)
-    left_over = [name for name in _find_exported(path) if name not in files]
     make_folder(path)
     for name, content in files.items():
         atomic_write(path / name, [content])
-    for name in left_over:
-        (path / name).unlink()
     return path / "index.html"
-
-
-def _find_exported(folder: Path) -> list[str]:
-    """Returns the models and weights in a folder that an earlier export wrote, and nobody changed since.
-
-    The page that it wrote has their names with digests of what was in them.
-    """
-    page = folder / "index.html"
-    if not page.is_file():
-        return []
-    text = page.read_bytes().decode("utf-8", "replace")
-    named = set(re.findall(r'"((?:model|weights)(?:-\d+)?\.(?:json|bin))\?[0-9a-f]{12}"', text))
-    files = {name: (folder / name).read_bytes() for name in named if (folder / name).is_file()}
-    return [name for name, content in files.items() if f'"{make_address(name, content)}"' in text]
 
 
 def render_file(page: Page) -> str:
