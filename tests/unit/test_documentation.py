@@ -79,3 +79,14 @@ def test_every_generated_block_has_a_writer(generated: ModuleType) -> None:
         for name in generated.BLOCK.findall((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"))
     ]
     assert sorted(blocks) == sorted(generated.WRITERS)
+
+
+def test_the_prose_check_finds_phrases_and_long_sentences_outside_of_code() -> None:
+    prose = load("tools/prose.py")
+    page = "Whoever reads `a file of your own` goes on.\n\n```sh\ngo on\n```\n\n" + "word " * 41 + "end.\n"
+    first, second = (text for _, text in prose.read_markdown(page))
+    found = [advice for _, advice in prose.find_phrases(first, prose.PHRASES)]
+    assert [advice.split(",")[0] for advice in found] == ["name the person: you", "continue or resume"]
+    assert len(list(prose.find_long_sentences(second))) == 1
+    comments = [text for _, text in prose.read_python("x = 1  # It is read anew.\n")]
+    assert [advice for text in comments for _, advice in prose.find_phrases(text, prose.PHRASES)] != []
