@@ -2,7 +2,7 @@
 
     python tools/prose.py [PATH ...]
 
-fails if there are too many: tools/prose_patterns.toml has the phrases, the limits and the paths.
+fails if there are too many, and lists them then and for PATHs: tools/prose_patterns.toml has the phrases, the limits and the paths.
 Markdown is read without its code; Python and JavaScript contribute comments and texts of four words or more,
 and templates what is between tags.
 """
@@ -20,8 +20,10 @@ from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).resolve().parents[1]
 RULES = tomllib.loads((ROOT / "tools" / "prose_patterns.toml").read_text(encoding="utf-8"))
-PHRASES = {advice: re.compile(pattern) for advice, pattern in RULES["phrases"].items()}
-IN_MARKDOWN = {advice: re.compile(pattern) for advice, pattern in RULES["phrases_in_markdown"].items()}
+PHRASES = {advice: re.compile(pattern, re.IGNORECASE) for advice, pattern in RULES["phrases"].items()}
+IN_MARKDOWN = {
+    advice: re.compile(pattern, re.IGNORECASE) for advice, pattern in RULES["phrases_in_markdown"].items()
+}
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 SCRIPT_TEXT = re.compile(r"//[^\n]*|/\*.*?\*/|\"[^\"\n]+\"|'[^'\n]+'|`[^`]+`", re.DOTALL)
 TEMPLATE_TEXT = re.compile(r"(?<=>)[^<>{}]+(?=<)")
@@ -110,7 +112,7 @@ def main(paths: list[str]) -> int:
                 ]
     rate = 1000 * len(phrases) / max(1, words)
     failed = bool(long_sentences) or rate > RULES["most_phrases"]
-    if failed:
+    if failed or paths:
         sys.stdout.writelines(f"{each}\n" for each in phrases + long_sentences)
     sys.stdout.write(
         f"{words:,} words: {len(phrases)} phrases, {rate:.2f} for each 1,000 words (at most "
