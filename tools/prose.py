@@ -2,7 +2,7 @@
 
     python tools/prose.py [PATH ...]
 
-fails if there are too many, and lists them then and for PATHs: tools/prose_patterns.toml has the phrases, the limits and the paths.
+fails if there are too many. tools/prose_patterns.toml has the phrases, the limits and the paths.
 Markdown is read without its code; Python and JavaScript contribute comments and texts of four words or more,
 and templates what is between tags.
 """
