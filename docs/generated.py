@@ -148,14 +148,12 @@ def _write_value(value: object) -> str:
 
 
 def write_study() -> Lines:
-    fields = plan._StudyFile.model_fields
     meanings = read_meanings(plan._StudyFile)
     yield from write_table(
         ("key", "required", "what it means"),
         (
             (code(key), "yes" if field.is_required() else "", escape(meanings[key]))
-            for key, field in fields.items()
-            if key in meanings
+            for key, field in plan._StudyFile.model_fields.items()
         ),
     )
 
@@ -238,14 +236,14 @@ def write_results() -> Lines:
     """Yields where each number in the README and the pages comes from."""
     results = json.loads((DOCS / "results.json").read_text(encoding="utf-8"))
     for title, hardware in results["hardware"].items():
-        yield f"\n## {title}: {hardware}\n"
+        yield from (f"\n## {title[0].upper()}{title[1:]}\n", f"{hardware[0].upper()}{hardware[1:]}.")
         yield from write_table(
             ("what", "number", "date", "commit", "command"),
             (
                 (
                     escape(each["what"]),
                     f"{each['value']:,} {each['unit']}",
-                    each["date"],
+                    each["date"].replace("-", "\N{NON-BREAKING HYPHEN}"),
                     code(each["commit"]),
                     code(each["command"]),
                 )

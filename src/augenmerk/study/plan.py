@@ -64,6 +64,7 @@ class _StudyFile(Settings):
     settings_for: dict[str, dict[str, Any]] = Field(default_factory=dict)
     """By the value of a factor, such as transformer: settings for the variants that have it."""
     seeds: list[Annotated[int, Field(ge=0, lt=2**63)]] = Field(min_length=1)
+    """The seeds of every variant. Under one seed, variants start alike and read the same batches."""
     splits: list[str] = Field(default_factory=list)
     """Splits to translate (default: validation). Comparisons cover each; the first leads the report."""
     beams: list[Annotated[int, Field(ge=1, le=1000)]] = Field(default_factory=list)
@@ -75,6 +76,7 @@ class _StudyFile(Settings):
     sentences: list[str] = Field(default_factory=list)
     """Sentences whose attention is shown side by side (default: some of medium length of the first split)."""
     published: _Published | None = None
+    """Numbers from a publication, shown beside yours."""
 
 
 @dataclass(frozen=True)
