@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -125,17 +126,27 @@ def test_every_error_on_the_page_is_one_that_is_raised() -> None:
             assert part.strip(" :;.()'") in sources, f"{part!r} of {sentence!r}"
 
 
+def list_commands(document: str) -> Iterator[str]:
+    """Yields what a document shows of the command line: in blocks and within sentences."""
+    for block in blocks(document, "sh") + blocks(document, "console"):
+        yield from re.findall(r"^(?:\$ )?(augenmerk .*)", block.replace("\\\n", " "), re.MULTILINE)
+    page = re.sub(
+        r"^```.*?^```", "", (ROOT / document).read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
+    )
+    for command in re.findall(r"(?<!`)`(augenmerk [a-z][^`]*)`(?!`)", page):
+        yield " ".join(command.split())
+
+
 def test_every_command_in_a_document_exists() -> None:
     """Its name and its options; what it is about may not be there."""
-    for document in [
-        "README.md",
-        *(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")),
-    ]:
-        for block in blocks(document, "sh"):
-            for line in block.replace("\\\n", " ").splitlines():
-                if not line.startswith("augenmerk "):
-                    continue
-                words = shlex.split(line, comments=True)[1:]
-                name = next(n for n in (" ".join(words[:2]), words[0]) if n in COMMANDS)
-                known = {opt for param in COMMANDS[name].params for opt in param.opts}
-                assert {word for word in words if word.startswith("--")} <= known, f"{document}: {line}"
+    groups = {name.split()[0] for name in COMMANDS if " " in name}
+    documents = [path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")]
+    for document in ["README.md", "CONTRIBUTING.md", *documents]:
+        for line in list_commands(document):
+            words = shlex.split(line, comments=True)[1:]
+            names = (" ".join(words[:2]), words[0])
+            name = next((name for name in names if name in COMMANDS), None)
+            assert name or words in [[group] for group in groups], f"{document}: {line}"
+            known = {opt for param in COMMANDS[name].params for opt in param.opts} if name else set()
+            options = {word.partition("=")[0] for word in words if word.startswith("--")}
+            assert options <= known, f"{document}: {line}"
