@@ -115,6 +115,12 @@ def _shorten_signature(
     return signature and re.sub(r"~(?:\w+\.)+", "", signature).replace("<factory>", "..."), returns
 
 
+def _name_levels(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+    """Gives the headings in the menu the level that screen readers need."""
+    menu = context.get("furo_navigation_tree", "")
+    context["furo_navigation_tree"] = menu.replace('role="heading"', 'role="heading" aria-level="2"')
+
+
 def _write_theory_page(app: Sphinx, error: Exception | None) -> None:
     if error is None and app.builder.format == "html":
         generated.write_theory_page(Path(app.outdir) / "theory.html")
@@ -129,4 +135,5 @@ def setup(app: Sphinx) -> None:
     app.connect("include-read", _fill_in_included)
     app.connect("env-get-outdated", _find_generated)
     app.connect("autodoc-process-signature", _shorten_signature)
+    app.connect("html-page-context", _name_levels, priority=900)  # after the theme has made the menu
     app.connect("build-finished", _write_theory_page)
