@@ -8,6 +8,7 @@ from types import ModuleType
 
 import pytest
 
+import augenmerk
 from augenmerk.base.config import RunConfig
 from augenmerk.base.settings import list_settings
 from tests.cli.test_help import COMMANDS
@@ -90,3 +91,8 @@ def test_the_prose_check_finds_phrases_and_long_sentences_outside_of_code() -> N
     assert len(list(prose.find_long_sentences(second))) == 1
     comments = [text for _, text in prose.read_python("x = 1  # It is read anew.\n")]
     assert [advice for text in comments for _, advice in prose.find_phrases(text, prose.PHRASES)] != []
+
+
+def test_the_citation_names_this_version() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {augenmerk.__version__}\n" in citation
