@@ -2,7 +2,7 @@
 
     augenmerk demo --out runs/demo
     augenmerk study small
-    augenmerk train transformer-quick --data bilderbuch --out runs/transformer
+    augenmerk train transformer-quick --data bilderbuch --epochs 5 --out runs/transformer
     python docs/screenshots.py runs
 
 writes docs/translator.html, the exported page of the demo's translator, and the pictures of pages in
