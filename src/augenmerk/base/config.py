@@ -323,6 +323,8 @@ class SearchConfig(Settings):
         `source`.
         """
         given = {key: value for key, value in changes.items() if value is not None}
+        if not given:
+            return self
         tree = self.model_dump() | given
         wanted = [tree["beam"], tree["n_best"], tree["candidates"] or 1]
         if "beam" not in given and not tree["sample"] and all(isinstance(each, int) for each in wanted):

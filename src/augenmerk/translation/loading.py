@@ -191,18 +191,9 @@ class LoadedModels:
             )
         if settings.precision == "int8":
             if self.uses_torch:
-                config = next((one.config for one in self.models if not one.config.runs_in("numpy")), None)
-                if config is None:
-                    raise AugenmerkError(
-                        "The precision int8 is for CPUs, and this model computes with torch: translate in "
-                        "fp32, or with --device cpu."
-                    )
-                lacking = f"mechanism '{config.attention}'"
-                if config.entry.numpy_class is None:
-                    lacking = f"architecture '{config.architecture}'"
                 raise AugenmerkError(
-                    f"The precision int8 is for CPUs, and for what numpy computes: the {lacking} of this "
-                    f"model has no numpy engine; translate in fp32."
+                    "The precision int8 is for CPUs, and this model computes with torch, because of its "
+                    "device, its architecture or its mechanism: translate in fp32, or with --device cpu."
                 )
             from augenmerk.inference.int8 import check_installed
 
