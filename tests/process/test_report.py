@@ -426,12 +426,6 @@ def test_losses_that_cannot_be_compared_are_not_drawn_against_a_factor() -> None
     assert bleu.get_title(loc="left") == "BLEU, test"
 
 
-def test_a_latex_table_may_have_a_caption_and_a_label(result: StudyResult) -> None:
-    text = format_latex(result, TableStyle(caption="5% & more", label="tab:a b"))
-    assert "\\begin{table}\n\\centering\n\\caption{5\\% \\& more}\n\\label{tab:a-b}\n" in text
-    assert text.endswith("elsewhere.\\par}\n\\end{table}\n")
-
-
 def test_intervals_stay_within_the_bounds_of_their_measure() -> None:
     def bound(measure: str, low: float, high: float) -> tuple[float, float] | None:
         return Summary(measure, "test", None, {1: 0.5, 2: 0.9}, 0.7, 0.08, (low, high)).interval
@@ -495,8 +489,7 @@ def test_charts_become_files(result: StudyResult, tmp_path: Path) -> None:
     texts = [(tmp_path / "charts" / name).read_text(encoding="utf-8") for name in names]
     assert all(DARK.paper in text for text in texts)
     assert "one seed" in texts[0]
-    for name, wrong in (("--caption", "x"), ("--size", "x")):
-        fails_with_a_sentence("report", tmp_path, name, wrong)
+    fails_with_a_sentence("report", tmp_path, "--size", "x")
     for name, wrong in (("--figure-format", "gif"), ("--spread", "range"), ("--font-size", "1000")):
         answer = run_command("report", tmp_path, name, wrong)
         assert (answer.code, answer.out) == (2, "")

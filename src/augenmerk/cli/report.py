@@ -31,10 +31,6 @@ class Table(Group):
     ] = "deviation"
     published: Annotated[bool, Option(help="Show published numbers beside ours.")] = True
     bold: Annotated[bool, Option(help=BOLD_HELP)] = True
-    caption: Annotated[str | None, Option(help="With --format latex: text above the table.")] = None
-    label: Annotated[str | None, Option(help="With --format latex: label of the table, e.g. tab:bleu.")] = (
-        None
-    )
 
     def make_style(self) -> "TableStyle":
         from augenmerk.study.report import TableStyle
@@ -74,8 +70,6 @@ def report(
     from augenmerk.study.report import FORMATS, render_report
     from augenmerk.study.result import StudyResult
 
-    if format != "latex" and (table.caption is not None or table.label is not None):
-        raise AugenmerkError("--caption and --label are for LaTeX; add --format latex.")
     if format == "csv" and table.columns is not None:
         raise AugenmerkError("CSV has every number; leave out --columns, or choose another --format.")
     style, shown = pictures.make_style(), table.make_style()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -49,10 +48,6 @@ class TableStyle:
     """Whether to show published numbers beside ours."""
     bold: bool = True
     """Whether the best means of each column are bold: see `BOLD`."""
-    caption: str | None = None
-    """In LaTeX, the text above the table."""
-    label: str | None = None
-    """In LaTeX, the label for references to the table."""
 
     def __post_init__(self) -> None:
         possible = (*ABOUT_RUNS, *MEASURES)
@@ -285,7 +280,6 @@ _LATEX = str.maketrans(
         **{ABSENT: "--", "−": "$-$", "±": r"$\pm$", "“": "``", "”": "''"},
     }
 )
-_NOT_IN_LABELS = re.compile(r"[^\w:.-]")
 
 
 def _escape_markdown(text: str) -> str:
@@ -297,7 +291,7 @@ def _escape_latex(text: str) -> str:
 
 
 def format_latex(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> str:
-    """Formats the table as a LaTeX tabular for the package booktabs; with a caption or label, as a table."""
+    """Formats the table as a LaTeX tabular for the package booktabs."""
     rows = _build_rows(result, style, _escape_latex, r"\textbf{{{}}}")
     head, *body = (" & ".join(row) + r" \\" for row in rows)
     tabular = [f"\\begin{{tabular}}{{l{'r' * (len(rows[0]) - 1)}}}", "\\toprule", head, "\\midrule"]
@@ -305,15 +299,7 @@ def format_latex(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> str:
     if source := describe_published(result, style):
         tabular.append(f"\\par\\smallskip{{\\footnotesize {_escape_latex(source)}\\par}}")
     comments = (result.question, describe_table(result, style), "\\usepackage{booktabs}")
-    lines = [f"% {' '.join(text.split())}" for text in comments]
-    if style.caption is None and style.label is None:
-        return _join([*lines, *tabular])
-    lines += ["\\begin{table}", "\\centering"]
-    if style.caption is not None:
-        lines.append(f"\\caption{{{_escape_latex(style.caption)}}}")
-    if style.label is not None:
-        lines.append(f"\\label{{{_NOT_IN_LABELS.sub('-', style.label)}}}")
-    return _join([*lines, *tabular, "\\end{table}"])
+    return _join([*(f"% {' '.join(text.split())}" for text in comments), *tabular])
 
 
 def format_csv(result: StudyResult) -> str:
