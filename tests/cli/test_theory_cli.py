@@ -262,7 +262,7 @@ def test_figures_are_drawn_in_both_themes(task: str, tmp_path: Path) -> None:
     for figure, theme in ((light, LIGHT), (dark, DARK)):
         assert to_hex(figure.get_facecolor()) == theme.paper
         assert figure.findobj(Text, include_self=False)
-    save_figure(dark, tmp_path / "dark.png", dots_per_inch=40)
+    save_figure(dark, tmp_path / "dark.png")
     assert (tmp_path / "dark.png").stat().st_size > 5000
 
 

@@ -325,7 +325,7 @@ def _hide_numbers_without_room(figure: Figure) -> None:
                 number.set_visible(False)
 
 
-def encode_figure(figure: Figure, ending: str, dots_per_inch: int = 200, *, outline: bool = False) -> bytes:
+def encode_figure(figure: Figure, ending: str, *, outline: bool = False) -> bytes:
     """Encodes the figure in one of `FORMATS`, without a date, so that equal figures give equal bytes.
 
     A PDF has TrueType fonts in it, which publishers ask for. An SVG has text, or paths with `outline`.
@@ -342,7 +342,7 @@ def encode_figure(figure: Figure, ending: str, dots_per_inch: int = 200, *, outl
     }
     picture = BytesIO()
     with matplotlib.rc_context(settings):
-        figure.savefig(picture, format=ending, dpi=dots_per_inch, metadata=metadata[ending])
+        figure.savefig(picture, format=ending, dpi=200, metadata=metadata[ending])
     return picture.getvalue()
 
 
@@ -358,6 +358,6 @@ def write_pictures(
     return files
 
 
-def save_figure(figure: Figure, path: Path, dots_per_inch: int = 200, *, outline: bool = False) -> None:
+def save_figure(figure: Figure, path: Path, *, outline: bool = False) -> None:
     """Writes the figure atomically, in the format that the path's ending names."""
-    atomic_write(path, [encode_figure(figure, get_picture_format(path), dots_per_inch, outline=outline)])
+    atomic_write(path, [encode_figure(figure, get_picture_format(path), outline=outline)])

@@ -8,7 +8,7 @@ of the parts. There is no 1/sqrt(d) in these two tasks.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,10 +60,10 @@ def with_bystanders(inputs: Array, count: int) -> Array:
     return np.asarray(block_diag(inputs, np.eye(count - len(inputs))))
 
 
-def as_sum(coefficients: Array, names: Sequence[str] = PART_NAMES) -> str:
+def as_sum(coefficients: Array) -> str:
     """Writes a vector over the parts as 'u_b - u_c', without the entries that round to 0."""
     text = ""
-    for value, name in zip(coefficients, names, strict=False):
+    for value, name in zip(coefficients, PART_NAMES, strict=False):
         if size := round(abs(float(value)), 2):
             sign = (" - " if text else "-") if value < 0 else (" + " if text else "")
             text += f"{sign}{'' if size == 1 else f'{size:.2f} '}{name}"
