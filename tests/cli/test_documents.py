@@ -27,12 +27,20 @@ def blocks(document: str, language: str) -> list[str]:
 
 
 def test_every_file_that_a_document_links_to_is_there() -> None:
+    """And every heading, in documents outside of the site, whose build checks those within."""
     links = 0
-    for document in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md")]:
-        for link in re.findall(r"\]\(([^)#]+)", document.read_text(encoding="utf-8")):
+    outside = [path for path in ROOT.glob("*.md") if path.name != "CHANGELOG.md"]
+    for document in [*outside, *ROOT.glob("docs/**/*.md")]:
+        for link, heading in re.findall(r"\]\(([^)#]+)#?([^)]*)", document.read_text(encoding="utf-8")):
             if "://" not in link:
                 assert (document.parent / link).exists(), f"{document.name} links to {link}"
                 links += 1
+                if heading and document in outside:
+                    headings = re.findall(
+                        r"^#+ (.+)$", (document.parent / link).read_text("utf-8"), re.MULTILINE
+                    )
+                    anchors = {re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings}
+                    assert heading in anchors, f"{document.name} links to {link}#{heading}"
     assert links > 10
 
 
