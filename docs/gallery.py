@@ -26,8 +26,8 @@ sentences that were made up for this page, translated by the bundled model, each
 are the words produced, columns those of the German sentence; the stronger the colour, the more a word is
 attended to. Below each is the verdict of the search for patterns (`augenmerk patterns`).
 
-How often each pattern occurs in Multi30k's test split is in [results.md](lab/measurements.md); `python
-docs/gallery.py` draws this page.
+How often each pattern occurs in Multi30k's test split is in [results](results.md#what-does-attention-show);
+`python docs/gallery.py` draws this page.
 """
 
 SENTENCES: Mapping[str, Sequence[tuple[str, str, str]]] = {

@@ -1,10 +1,10 @@
 """Renews docs/explanation/theory.md: runs each command on it, puts its output below it, and draws figures.
 
-The commands of the theory lab in docs/guides/teaching.md, which work on the table on that page, and in
-README.md are run as well. Figures are drawn into docs/figures.
+The commands of the theory lab in docs/guides/teaching.md, which work on the table on that page, are run as
+well. Figures are drawn into docs/figures.
 
     python docs/theory.py            renews the pages and figures
-    python docs/theory.py --check    only says what differs, with exit code 1 if anything does
+    python docs/theory.py --check    only reports what differs, with exit code 1 if anything does
 
 Numbers in the paragraphs are written by hand; a command of the same section has to print each of them.
 """
@@ -25,7 +25,6 @@ from augenmerk.cli import app
 DOCS = Path(__file__).resolve().parent
 PAGE = DOCS / "explanation" / "theory.md"
 TEACHING = DOCS / "guides" / "teaching.md"
-README = DOCS.parent / "README.md"
 BLOCK = re.compile(r"^```console\n\$ augenmerk (theory [^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FIGURE = re.compile(r"`augenmerk (theory [^`]* --out [^`]*)`")
 TABLE = re.compile(r"^```csv\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -83,7 +82,7 @@ def draw_figures(page: str) -> None:
 
 def main() -> None:
     wrong = []
-    for path in (PAGE, TEACHING, README):
+    for path in (PAGE, TEACHING):
         page = path.read_text(encoding="utf-8")
         now = renew_page(page)
         if "--check" not in sys.argv:

@@ -85,7 +85,7 @@ class ModelConfig(Settings):
     embedding too, which needs a joint vocabulary."""
     init: Literal["torch", "orthogonal"] = "torch"
     """Initial weights: torch's defaults; or, in the GRU only, orthogonal matrices and larger tied embeddings,
-    with which it learns faster (docs/lab/experiments.md). A Transformer starts as its paper says."""
+    with which it learns faster (docs/lab/2026-11-16-recipes.md). A Transformer starts as its paper says."""
     transformer: TransformerConfig = TransformerConfig()
     """What only a Transformer has."""
 

@@ -9,8 +9,8 @@ validation split (`choose_attention`), and then used for every split.
 Silver links, for bitexts without gold links, are those of a statistical aligner: fast_align (Dyer, Chahuneau
 and Smith 2013) in both directions, joined by grow-diag-final-and, as the library Thot implements it (the
 optional extra `align`), on lowercased words. On bilderbuch, whose true links are known, its own alignment
-error is 0.095 (docs/lab/measurements.md): an error measured against silver links is an estimate. The aligner
-learns from the training pairs together with those to be aligned, which takes seconds.
+error is 0.095 (docs/lab/2026-11-15-attention.md): an error measured against silver links is an estimate.
+The aligner learns from the training pairs together with those to be aligned, which takes seconds.
 """
 
 from collections.abc import Callable, Sequence

@@ -299,7 +299,7 @@ def find_uncovered(weights: Weights, source: str, tokenizer: Tokenizer) -> str |
       Parts of a few tokens, such as abbreviations, do not count.
 
     Both numbers were chosen on the validation split of Multi30k with the bundled model;
-    docs/lab/measurements.md has how often they are right. Attention that does not depend on the words
+    docs/lab/2026-11-15-attention.md has how often they are right. Attention that does not depend on the words
     (`none`, `mean`) tells nothing.
     """
     looked_at = weights[:, :-1].sum(axis=0)
