@@ -2,7 +2,7 @@
 
     python benchmarks/decoding.py [--model RUN] [--beam 1 --beam 5] [--no-peers] [--profile] [--json]
 
-CTranslate2 (pip install 'augenmerk[peers]') has a Transformer of the same width with random weights, in fp32
+CTranslate2 (pip install '.[peers]') has a Transformer of the same width with random weights, in fp32
 and int8, on the CPU. It reads the same sentences, and writes as many tokens for each as ours on average.
 """
 
@@ -73,7 +73,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args(arguments)
     if not asked.no_peers and not is_installed():
-        parser.error("CTranslate2 is not installed: pip install 'augenmerk[peers]', or add --no-peers.")
+        parser.error(
+            "CTranslate2 is not installed: run pip install '.[peers]' in your clone, or add --no-peers."
+        )
     cpu = torch.device(CPU)
     if asked.model is None:
         translator, model, sources = random_translator(asked.preset, asked.sentences, cpu)

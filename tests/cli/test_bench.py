@@ -142,7 +142,7 @@ def test_without_ctranslate2_the_benchmark_prints_how_to_install_it(
     monkeypatch.setattr(benchmarks.decoding, "is_installed", lambda: False)
     with pytest.raises(SystemExit):
         benchmarks.decoding.main(["--sentences", "2"])
-    assert "pip install 'augenmerk[peers]', or add --no-peers" in capsys.readouterr().err
+    assert "pip install '.[peers]' in your clone, or add --no-peers" in capsys.readouterr().err
 
 
 def test_ctranslate2_translates_the_same_sentences(

@@ -51,4 +51,4 @@ def test_an_address_where_something_else_answers_is_refused(forker: Forker, tmp_
 
 def test_without_ray_a_sentence_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    assert refusal("local").endswith("Ray is not installed: pip install 'augenmerk[ray]'.")
+    assert refusal("local").endswith("Ray is not installed: run pip install '.[ray]' in your clone.")

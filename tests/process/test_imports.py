@@ -55,5 +55,5 @@ def test_parquet_without_pyarrow_is_one_sentence(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr.startswith("augenmerk: ")
-    assert done.stderr.endswith("which is not installed: pip install 'augenmerk[parquet]'.\n")
+    assert done.stderr.endswith("which is not installed: run pip install '.[parquet]' in your clone.\n")
     assert done.stderr.count("\n") == 1

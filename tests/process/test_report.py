@@ -604,7 +604,7 @@ def test_out_may_be_what_stdout_is_redirected_to(result: StudyResult, tmp_path: 
         ("[]", "study.json: damaged, or not written by Augenmerk"),
         ('{"format": "x"}', "study.json: damaged, or not written by Augenmerk (format 'x')"),
         ('{"format": 99}', f"in format 99, and this version, {__version__}, reads format"),
-        ('{"format": 99}', "update it: pip install -U augenmerk"),
+        ('{"format": 99}', "update your clone and install it again"),
         ('{"format": 2, "name": 3}', "study.json: damaged, or not written by Augenmerk"),
     ],
 )

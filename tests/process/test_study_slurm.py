@@ -163,7 +163,7 @@ def test_without_submitit_a_sentence_says_how_to_install_it(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "submitit", None)
-    assert "pip install 'augenmerk[slurm]'" in refusal(file, tmp_path, "--on", "slurm")
+    assert "pip install '.[slurm]'" in refusal(file, tmp_path, "--on", "slurm")
 
 
 def test_options_become_those_of_sbatch(slurm: FakeSlurm, tmp_path: Path) -> None:

@@ -278,7 +278,7 @@ def test_bad_settings_get_one_sentence(tmp_path: Path) -> None:
     assert "not a device" in complaint(*book, "--device", "tpux", "--out", tmp_path / "x")
     if importlib.util.find_spec("tensorboard") is None:
         place = tmp_path / "board"
-        assert "pip install 'augenmerk[tensorboard]'" in complaint(*book, "--tensorboard", "--out", place)
+        assert "pip install '.[tensorboard]'" in complaint(*book, "--tensorboard", "--out", place)
         assert not place.exists()
     (tmp_path / "mine.toml").write_text("[train]\nepochs = 0\n", encoding="utf-8")
     assert "mine.toml: 'train.epochs'" in complaint(tmp_path / "mine.toml")

@@ -73,7 +73,7 @@ def test_settings_that_only_a_newer_version_knows_are_explained(tmp_path: Path) 
         f"{run} was written by augenmerk 9.0.0, which is newer than this version, {__version__}" in sentence
     )
     assert "unknown key 'train.momentum'" in sentence
-    assert sentence.endswith("update it: pip install -U augenmerk.")
+    assert sentence.endswith("update your clone and install it again.")
     pretend(run, "0.0.1")
     with pytest.raises(AugenmerkError, match=r"config\.toml: unknown key 'train\.momentum'"):
         RunDirectory.open(run)
@@ -84,7 +84,7 @@ def test_another_format_is_refused(tmp_path: Path) -> None:
     pretend(run, "9.0.0", FORMAT + 1, old="[train]", new="[training]")
     sentence = fails_with_a_sentence("translate", "--model", run, "Ein Hund.")
     assert f"{run} was written by augenmerk 9.0.0 in format {FORMAT + 1}, and this version" in sentence
-    assert sentence.endswith(f"reads format {FORMAT}; update it: pip install -U augenmerk.")
+    assert sentence.endswith(f"reads format {FORMAT}; update your clone and install it again.")
 
 
 def test_a_run_of_0_1_0_with_a_checksum_in_its_settings_is_read_and_continued(

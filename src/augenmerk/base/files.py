@@ -267,7 +267,7 @@ def check_format(path: Path, found: object, known: int, version: str = "") -> No
         raise AugenmerkError(f"{path}: damaged, or not written by Augenmerk (format {found!r}).")
     if found != known:
         writer = f"augenmerk {version}" if version else "another version of augenmerk"
-        remedy = "update it: pip install -U augenmerk" if found > known else "use that version"
+        remedy = "update your clone and install it again" if found > known else "use that version"
         raise AugenmerkError(
             f"{path} was written by {writer} in format {found}, and this version, {__version__}, reads "
             f"format {known}; {remedy}."

@@ -53,7 +53,7 @@ def connect(address: str | None = None) -> Iterator[None]:
     try:
         import ray
     except ImportError:
-        raise AugenmerkError("Ray is not installed: pip install 'augenmerk[ray]'.") from None
+        raise AugenmerkError("Ray is not installed: run pip install '.[ray]' in your clone.") from None
     address = address or os.environ.get("RAY_ADDRESS") or LOCAL
     if address not in (LOCAL, AUTO):
         _check_reachable(address)

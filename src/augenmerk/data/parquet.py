@@ -145,7 +145,7 @@ def _open(path: Path) -> Iterator[Any]:
     except ImportError:
         raise AugenmerkError(
             f"{path}: reading Parquet needs pyarrow, which is not installed: "
-            f"pip install 'augenmerk[parquet]'."
+            f"run pip install '.[parquet]' in your clone."
         ) from None
     try:
         # Either argument alone would have a whole row group in memory.

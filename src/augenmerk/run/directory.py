@@ -127,7 +127,7 @@ class RunDirectory(RunRecords):
                 raise
             raise AugenmerkError(
                 f"{newer}, and has settings that it does not know ({str(error).removesuffix('.')}); "
-                f"update it: pip install -U augenmerk."
+                f"update your clone and install it again."
             ) from None
         if missing := RunConfig.model_fields.keys() - self._settings.keys():
             raise AugenmerkError(f"{path}: damaged: section [{min(missing)}] is missing.")

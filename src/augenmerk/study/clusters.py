@@ -202,7 +202,7 @@ def _import_submitit() -> Any:
     try:
         import submitit
     except ImportError:
-        raise AugenmerkError("submitit is not installed: pip install 'augenmerk[slurm]'.") from None
+        raise AugenmerkError("submitit is not installed: run pip install '.[slurm]' in your clone.") from None
     return submitit
 
 

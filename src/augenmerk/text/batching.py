@@ -12,8 +12,8 @@ vocabulary happens to have (as a joint vocabulary has those of the target langua
 between spaces, which is low where words fall into many small pieces. A sentence is unfamiliar if one of the
 two is lower than in all but `RARE` of the training sentences. These thresholds come from half of the
 sentences, with counts of the other half, so that they allow for the tokens that every new text has.
-docs/lab/2026-11-15-attention.md tells how often this is right. A language whose words look like those of the source
-language may pass. Without counts, as in runs of earlier versions, only characters and words that the
+docs/lab/2026-11-15-attention.md tells how often this is right. A language whose words look like those of the
+source language may pass. Without counts, as in runs of earlier versions, only characters and words that the
 vocabulary lacks are noticed.
 """
 

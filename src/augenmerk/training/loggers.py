@@ -41,7 +41,7 @@ class TensorBoardLogger:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError:
             raise AugenmerkError(
-                "TensorBoard is not installed: pip install 'augenmerk[tensorboard]', or leave out "
+                "TensorBoard is not installed: run pip install '.[tensorboard]' in your clone, or leave out "
                 "--tensorboard."
             ) from None
         self._make_writer: Any = SummaryWriter
