@@ -41,7 +41,7 @@ COMMANDS = {
     "diagram": "Draw the attention of models.",
     "patterns": "Search a split for patterns of attention.",
     "faithfulness": "Measure how much predictions depend on the attention.",
-    "export": "Write a run as a web page that translates by itself.",
+    "export": "Write a run as a web page that needs no server.",
     "serve": "Translate over HTTP, and show the workbench.",
     "data": "List, show, check, fetch, export and prepare sentence pairs.",
     "config": "Explain the settings of runs, and show those of a preset.",

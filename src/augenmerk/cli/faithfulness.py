@@ -38,8 +38,8 @@ class FaithfulnessOptions(Group):
     out: Path | None = None
     """Folder for pictures and a page."""
     wanted: Annotated[str | None, Option(metavar="WORD", show_default=False)] = None
-    """What would make the model produce this word in the translation of your sentence: find the attention
-    under which it is likeliest at each position, and whether it wins under any."""
+    """Find what would make the model produce this word when it translates your sentence: the attention under
+    which the word is likeliest at each position, and whether it wins under any."""
     at: Annotated[int | None, Option(min=1, max=options.MAX_INDEX)] = None
     """With --wanted: only at this word of the translation, counted from 1."""
     json: options.Json = False

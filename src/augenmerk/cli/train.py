@@ -128,7 +128,7 @@ class TrainOptions(options.Group):
     "augenmerk train --from runs/mine --data bilderbuch --set data.bilderbuch.seed=2    "
     "torchrun --nproc-per-node 2 -m augenmerk train quick --data bilderbuch    "
     "Ctrl-C and SIGTERM save the run and exit with 130 and 143; --resume continues it. With more --epochs it "
-    "continues a finished run, too: on a CPU, bit for bit as if it had been longer from the start, unless "
+    "also continues a finished run. On a CPU, the result is bit for bit that of a longer run, unless "
     "train.schedule is cosine."
 )
 @options.grouped

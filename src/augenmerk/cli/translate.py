@@ -82,7 +82,7 @@ class Translating(Group):
     "augenmerk translate --model runs/mine --beam 5 'Der kleine Hund schläft.'    "
     "augenmerk translate --model runs/mine --input de.txt --output en.txt    "
     "augenmerk translate --model runs/a --model runs/b --beam 10 --mbr < de.txt    "
-    "Settings of the search that are not given are those of the run.    "
+    "Search settings that you leave out are those of the run.    "
     "With more than one translation of each sentence (--n-best), a line has three columns with tabs between "
     "them: the number of the text, from 1, or 1.1, 1.2, ... if it has several sentences; the score (the "
     "log-probability, divided by the length to the power of the length penalty; with --mbr the expected "

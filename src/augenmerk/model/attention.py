@@ -368,7 +368,7 @@ def make_attention(config: ModelConfig) -> Attention:
 
 
 class _SingleQuery(Attention):
-    """The contract of the original course code: one query, time first.
+    """The contract of the course code (CS539, homework on attention): one query, time first.
 
     hidden (batch, dec_hid_dim), encoder_outputs (src_len, batch, 2 * enc_hid_dim)
     -> attended_val (batch, 2 * enc_hid_dim), alpha (batch, src_len)
