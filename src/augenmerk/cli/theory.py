@@ -30,7 +30,7 @@ Beta = Annotated[float, typer.Option(help="The variance of the length of a key."
 Eps = Annotated[float, typer.Option(help="The weight that all other keys together may have.")]
 Samples = Annotated[int, typer.Option(help="How many random instances.", min=1, max=1_000_000)]
 Seed = Annotated[int, typer.Option(help="Random seed.", min=0, max=MAX_SEED)]
-Unscaled = Annotated[bool, typer.Option("--unscaled", help="Leave out the 1/sqrt(d), as some courses do.")]
+Unscaled = Annotated[bool, typer.Option("--unscaled", help="Leave out the 1/sqrt(d).")]
 Out = Annotated[
     Path | None,
     typer.Option("--out", "--figure", help="Draw it: a .png, .svg or .pdf file.", show_default=False),
