@@ -60,7 +60,7 @@ def silver_links(
     try:
         from thot import alignment as thot
     except ImportError:
-        raise AugenmerkError("No word aligner is installed: run pip install '.[align]' in your clone.") from None
+        raise AugenmerkError("No aligner is installed: run pip install '.[align]' in your clone.") from None
     sides = ([pair.source for pair in (*train, *pairs)], [pair.target for pair in (*train, *pairs)])
     sources, targets = ([[word.lower() for word in split_words(text)] for text in side] for side in sides)
     what, steps = "aligning words", 2 * (ITERATIONS + 1)
