@@ -46,7 +46,7 @@ def show(
     """Shows a run, or two that are compared, in a notebook, as the page of `augenmerk export`.
 
     `runs` are runs or their paths; by default the bundled model. With anywidget, which `pip install
-    'augenmerk[notebook]'` installs, the page is a widget. Set its `sentence`; read `sentence` and
+    '.[notebook]'` in a clone installs, the page is a widget. Set its `sentence`; read `sentence` and
     `translations` after you have used it. Without anywidget, or with `widget=False`, the page is a frame,
     and part of the notebook's file. `height` is in pixels. `theory=True` shows the theory lab instead.
     """
@@ -67,7 +67,7 @@ def show(
         return _widget_class()(html=html, height=height or 0, sentence=first)
     if widget:
         raise AugenmerkError(
-            "A widget needs anywidget, which is not installed: pip install 'augenmerk[notebook]'."
+            "A widget needs anywidget, which is not installed: run pip install '.[notebook]' in your clone."
         )
     return PageFrame(html, height or HEIGHT)
 
