@@ -43,7 +43,7 @@ def run_command(command: str) -> str:
 def renew_page(page: str) -> str:
     """Returns the page with the current output of its commands.
 
-    They run in a folder of their own, where the first table of the page is answers.csv.
+    They run in a temporary folder, where the first table of the page is answers.csv.
     """
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         if table := TABLE.search(page):
