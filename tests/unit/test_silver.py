@@ -38,5 +38,5 @@ def test_strange_sentences_are_aligned_or_have_no_links() -> None:
 
 def test_without_the_library_there_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "thot", None)
-    with pytest.raises(AugenmerkError, match=r"pip install 'augenmerk\[align\]'"):
+    with pytest.raises(AugenmerkError, match=r"pip install '\.\[align\]'"):
         silver_links([], [SentencePair("a", "x")])
