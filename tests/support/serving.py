@@ -13,7 +13,7 @@ from augenmerk.serve.endpoint import Service
 from augenmerk.serve.guard import Access
 from augenmerk.serve.limits import Limits, ServiceError
 from augenmerk.serve.registry import ModelRegistry
-from augenmerk.serve.server import make_server, open_socket
+from augenmerk.serve.server import Server, make_server, open_socket
 
 T = TypeVar("T")
 SECONDS = 60
@@ -23,8 +23,9 @@ SECONDS = 60
 class Serving:
     """A server that is running."""
 
-    def __init__(self, service: Service, port: int, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, server: Server, service: Service, port: int, loop: asyncio.AbstractEventLoop) -> None:
         self.service = service
+        self._server = server
         self.port = port
         self.address = f"http://127.0.0.1:{port}"
         self.client = httpx.Client(base_url=self.address, timeout=SECONDS)
@@ -46,6 +47,11 @@ class Serving:
     def connect(self) -> socket.socket:
         """Opens a bare connection."""
         return socket.create_connection(("127.0.0.1", self.port), timeout=SECONDS)
+
+    def serves(self, client: socket.socket) -> bool:
+        """Whether the server has a connection with a client open."""
+        connections = self._server._connections.open.copy()
+        return client.getsockname() in [each.transport.get_extra_info("peername") for each in connections]
 
     def submit(self, work: Coroutine[Any, Any, T]) -> "asyncio.Future[T]":
         """Runs a coroutine in the event loop of the server."""
@@ -118,7 +124,7 @@ def serving(
         pause = threading.Event()
         while not server.started and thread.is_alive():
             pause.wait(0.01)
-        one = Serving(service, listening.getsockname()[1], loops[0])
+        one = Serving(server, service, listening.getsockname()[1], loops[0])
         with one.client:
             yield one
     finally:

