@@ -27,9 +27,9 @@ test: lint docs browser
 	  wait $$checking; checked=$$?; cat $(VENV)/checks.log; \
 	  [ $$tested = 0 ] && [ $$checked = 0 ]
 
-# The tests that start no process and open no browser.
+# The tests that start no process and open no browser, but for those that take seconds each.
 quick: $(READY)
-	$(PYTEST) -m "(unit or cli) and not thorough"
+	$(PYTEST) -m "(unit or cli) and not slow and not thorough"
 
 # A hostile campaign for as long as it is told, with a table at its end: make soak MINUTES=60. It prints its seed, which is
 # a new one unless it is given: make soak SEED=1

@@ -3,8 +3,6 @@
 import asyncio
 import os
 import signal
-import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,14 +13,8 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from playwright.sync_api import Browser as Chromium
 
-    from augenmerk.data.bilderbuch import GeneratedSplit
-    from augenmerk.text.pairs import SentencePair
     from tests.support.processes import Forker
     from tests.support.runs import SharedRuns
-
-BOOKS: "dict[GeneratedSplit, tuple[list[SentencePair], Iterator[SentencePair]]]" = {}
-"""What was generated of each split so far, and what generates the rest."""
-BOOKS_LOCK = threading.Lock()
 
 # The models of the tests are tiny: sharing their work among cores takes longer than doing it, and where
 # something else runs too, far longer. Set before torch is there, and for all processes that tests start.
@@ -44,6 +36,13 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 FOLDER = Path(__file__).parent
 
 
+def pytest_configure() -> None:
+    """Before test modules are imported, some of which read the book."""
+    from tests.support.book import use_short_book
+
+    use_short_book()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks each test with the name of its folder: `pytest -m unit` runs those in tests/unit."""
     for item in items:
@@ -58,30 +57,6 @@ def multi30k_folder() -> Path:
         if place and (Path(place) / "multi30k" / "train.de.gz").is_file():
             return Path(place) / "multi30k"
     pytest.skip("Multi30k is not on this machine: set AUGENMERK_DATA to the folder that holds multi30k/")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _books_are_generated_once() -> Iterator[None]:
-    """Keeps the pairs of bilderbuch in this process: a second for each time that a test reads val or test.
-
-    A split of any size is the beginning of the same endless one. The tests of the generator go without.
-    """
-    from augenmerk.data.bilderbuch import GeneratedSplit
-
-    generate = GeneratedSplit.__iter__
-
-    def read(split: GeneratedSplit) -> "Iterator[SentencePair]":
-        endless = GeneratedSplit(split.split, sys.maxsize, split.seed)
-        kept, rest = BOOKS.setdefault(endless, ([], generate(endless)))
-        for place in range(len(split)):
-            with BOOKS_LOCK:
-                if place == len(kept):
-                    kept.append(next(rest))
-            yield kept[place]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(GeneratedSplit, "__iter__", read)
-        yield
 
 
 @pytest.fixture(scope="session")

@@ -21,6 +21,8 @@ from tests.support.command import run_command, run_json
 from tests.support.decoding import decode, translator_of
 from tests.support.runs import SharedRuns, tiny
 
+pytestmark = pytest.mark.slow
+
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 

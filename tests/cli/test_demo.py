@@ -29,6 +29,7 @@ def quiet(_config: RunConfig) -> AbstractContextManager[Reporter]:
     return nullcontext(Silent())
 
 
+@pytest.mark.slow
 def test_three_mechanisms_are_trained_compared_and_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

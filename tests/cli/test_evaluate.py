@@ -169,7 +169,7 @@ def test_a_model_that_says_nothing(words: RunDirectory, tmp_path: Path) -> None:
     weights["W_o.bias"][EOS] += 1000.0
     run.save_model(weights, {})
     [row] = evaluate_run(Evaluator(run, CPU, metrics=["ter"]), ["val"])
-    assert lines_of(hypothesis_path(run, "val", 2)) == [""] * 1000
+    assert lines_of(hypothesis_path(run, "val", 2)) == [""] * len(pairs_of("val"))
     assert (row["bleu"], row["chrf"], row["length_ratio"], row["ter"]) == (0.0, 0.0, 0.0, 100.0)
     compared = compare_runs(Evaluator(words, CPU), Evaluator(run, CPU), ["val"])[0]["baseline"]["chrf"]
     assert compared["difference"] > 0
@@ -268,11 +268,10 @@ def test_scores_are_replaced_by_split_and_beam_and_others_are_kept(
     assert run.read_scores() == first
     assert [row["beam"] for row in first] == [1, 2]
     for beam in (1, 2):
-        done = [
-            done for what, done, total in reports if (what, total) == (f"{run.path}: val, beam {beam}", 1000)
-        ]
+        asked = (f"{run.path}: val, beam {beam}", len(pairs_of("val")))
+        done = [done for what, done, total in reports if (what, total) == asked]
         assert done == sorted(done)
-        assert (done[0], done[-1]) == (0, 1000)
+        assert (done[0], done[-1]) == (0, asked[1])
     others = evaluate_run(Evaluator(run, CPU), ["train"], [2])
     again = evaluate_run(Evaluator(run, CPU, metrics=["ter"]), ["val"], [2])
     assert run.read_scores() == [first[0], *others, *again]
@@ -383,7 +382,7 @@ def test_all_pairs_of_a_file_are_measured_and_kept_apart(words: RunDirectory, tm
 def test_a_file_that_was_moved_is_still_divided_and_another_file_is_not(
     words: RunDirectory, tmp_path: Path
 ) -> None:
-    export({"pairs": pairs_of("val")[:120]}, tmp_path / "new", "de", "en", format="tsv")
+    export({"pairs": pairs_of("train")}, tmp_path / "new", "de", "en", format="tsv")
     run = copied(words, tmp_path / "run", bitext=str(tmp_path / "old" / "pairs.tsv"), validation="val")
     answer = run_command(
         "evaluate", run.path, "--data", tmp_path / "new" / "pairs.tsv", "--beam", 1, "--json"

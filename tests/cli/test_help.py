@@ -88,6 +88,7 @@ def folder(shared_runs: SharedRuns, tmp_path_factory: pytest.TempPathFactory) ->
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_the_example_runs(
     example: str, folder: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch

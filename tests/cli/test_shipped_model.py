@@ -90,6 +90,7 @@ def test_its_card_says_what_its_scores_say() -> None:
             assert row["bleu"] >= 39
 
 
+@pytest.mark.slow
 def test_evaluating_it_in_a_copy_gives_the_scores_on_its_card(
     multi30k_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,6 +138,7 @@ def test_a_copy_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
         copy_bundled_model(tmp_path / "runs")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["patterns", "faithfulness"])
 def test_its_attention_is_looked_at_if_no_run_is_named(
     multi30k_folder: Path, monkeypatch: pytest.MonkeyPatch, command: str

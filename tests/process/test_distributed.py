@@ -235,13 +235,19 @@ class Killing:
 
 def test_torchrun_starts_killed_processes_again(together: Together, tmp_path: Path) -> None:
     """The command that began the run goes on with it; the first process is killed after the first epoch."""
-    whole = start(tiny(**FEW), tmp_path / "whole")
+    whole = start(tiny(**FEW, data__validation="train"), tmp_path / "whole")  # its val is the whole one
     assert together.go_on(2, whole).codes == [0, 0]
     (tmp_path / "killing.py").write_text(KILLING_LOGGER, encoding="utf-8")
     place = tmp_path / "restarted"
     torchrun = [*(sys.executable, "-m", "torch.distributed.run"), "--standalone", "--nproc-per-node", "2"]
     command = [*torchrun, "--max-restarts", "1", "-m", "augenmerk", "train", "quick", *flags(**FEW)]
-    command += ["--logger", f"{tmp_path / 'killing.py'}:Killing", "--out", str(place)]
+    command += [
+        "--set=data.validation=train",
+        "--logger",
+        f"{tmp_path / 'killing.py'}:Killing",
+        "--out",
+        str(place),
+    ]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     assert "Traceback" not in ended.stderr

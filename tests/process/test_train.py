@@ -186,10 +186,10 @@ def uninterrupted(shared_runs: SharedRuns, tmp_path: Path) -> RunDirectory:
 def test_same_seed_same_weights_in_another_process(
     uninterrupted: RunDirectory, shared_runs: SharedRuns, tmp_path: Path
 ) -> None:
-    again = tmp_path / "again"
-    train_it = [*COMMAND, "train", "quick", *flags(), "--out", str(again)]
+    first, again = shared_runs.copy(tiny(data__validation="train"), tmp_path / "first"), tmp_path / "again"
+    train_it = [*COMMAND, "train", "quick", *flags(), "--set=data.validation=train", "--out", str(again)]
     subprocess.run(train_it, check=True, capture_output=True, env={**os.environ, "PYTHONHASHSEED": "2"})
-    assert same(states(again), states(uninterrupted.path))
+    assert same(states(again), states(first.path))
     other = shared_runs.copy(tiny(train__seed=2), tmp_path / "other")
     assert not same(states(other.path), states(uninterrupted.path))
 

@@ -23,6 +23,7 @@ from typing import IO, Any, NoReturn
 import augenmerk
 import augenmerk.__main__
 from augenmerk.base.errors import AugenmerkError
+from tests.support.book import use_short_book
 from tests.support.processes import Command
 
 MEMORY = 6 << 30
@@ -37,6 +38,7 @@ FILES = (ModuleType, io.BufferedWriter, io.BufferedRandom, io.FileIO, io.TextIOW
 def main() -> None:
     """Forks for each line of standard input; prints each process's number, and how it ended."""
     _import_everything()
+    use_short_book()
     gc.collect()
     gc.freeze()  # so that a child's garbage collector does not touch, and so copy, all that was imported
     answers = os.dup(1)

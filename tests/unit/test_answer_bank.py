@@ -65,7 +65,7 @@ def grade(task: str, answer: str, **settings: int) -> Grade:
     return check(task, [answer], **{"samples": 30, **settings})
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.sampled_from(PLAIN), st.permutations(NEW))
 def test_the_name_of_a_letter_never_matters(row: tuple[str, ...], new: list[str]) -> None:
     names = dict(zip(LETTERS, new, strict=True))
@@ -77,7 +77,7 @@ def test_the_name_of_a_letter_never_matters(row: tuple[str, ...], new: list[str]
     assert found.error == pytest.approx(old.error, abs=1e-6)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.sampled_from([row for row in PLAIN if row[0] < "1.6" and row[2] == "right"]))
 def test_a_right_answer_times_a_letter_stays_right(row: tuple[str, ...]) -> None:
     parts = [part.rpartition("=") for part in row[1].split(";")]
@@ -85,7 +85,7 @@ def test_a_right_answer_times_a_letter_stays_right(row: tuple[str, ...]) -> None
     assert grade(row[0], scaled).verdict == "right"
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.sampled_from([row for row in PLAIN if row[0] in ("1.2", "1.3", "1.4")]))
 def test_a_and_b_are_alike(row: tuple[str, ...]) -> None:
     other = {"a": "b", "b": "a"}
@@ -93,13 +93,13 @@ def test_a_and_b_are_alike(row: tuple[str, ...]) -> None:
     assert grade(row[0], swapped).verdict == grade(row[0], row[1]).verdict
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.sampled_from(PLAIN), st.integers(0, 10_000))
 def test_the_draw_does_not_decide(row: tuple[str, ...], seed: int) -> None:
     assert VERDICTS[grade(row[0], row[1], samples=60, seed=seed).verdict] == row[2]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.sampled_from(PLAIN))
 def test_a_verdict_and_its_table_say_the_same(row: tuple[str, ...]) -> None:
     found = grade(row[0], row[1])

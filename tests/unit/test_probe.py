@@ -136,6 +136,7 @@ def test_names_in_a_figure_do_not_lie_on_one_another() -> None:
         assert sorted(bars, reverse=True) == pytest.approx(weights[:drawn])
 
 
+@pytest.mark.slow
 def test_from_run_on_a_trained_run(tmp_path: Path) -> None:
     place = tmp_path / "run"
     train(start(config_with("scaled-dot"), place), torch.device("cpu"), Silent())
@@ -150,7 +151,7 @@ def test_from_run_on_a_trained_run(tmp_path: Path) -> None:
     shown = " ".join(shown.split())
     assert "could be copied by some query" in shown
     assert "N(1, 0.5)" in shown
-    long = in_process("from-run", str(place), 100 * SENTENCE, "--json", "--figure", str(picture))
+    long = in_process("from-run", str(place), 40 * SENTENCE, "--json", "--figure", str(picture))
     assert "longer than the" in long.stderr
     assert json.loads(long.stdout)["truncated"] is True
     assert "longer than" not in result.stderr
