@@ -29,7 +29,7 @@ test: lint docs browser
 
 # The tests that start no process and open no browser, but for those that take seconds each.
 quick: $(READY)
-	$(PYTEST) -m "(unit or cli) and not slow and not thorough"
+	$(PYTEST) tests/unit tests/cli -m "not slow and not thorough"
 
 # A hostile campaign for as long as it is told, with a table at its end: make soak MINUTES=60. It prints its seed, which is
 # a new one unless it is given: make soak SEED=1

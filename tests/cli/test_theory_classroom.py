@@ -342,15 +342,6 @@ def test_students_may_be_in_another_column(tmp_path: Path) -> None:
         read_answer_sheet(path, "Matrikel")
 
 
-def test_other_columns_are_kept(tmp_path: Path) -> None:
-    path = write(tmp_path, "group,student,task,answers,mail\n@3,Ada,1.2,k_a,a@b\n")
-    out = tmp_path / "grades.csv"
-    assert run_command("theory", "grade", path, "--samples", "10", "--out", out).code == 0
-    header, row = csv.reader(out.read_text("utf-8").splitlines())
-    assert header == ["group", "student", "task", "answers", "mail", "verdict", "mistake", "why", "remarks"]
-    assert row[:6] == ["'@3", "Ada", "1.2", "k_a", "a@b", "wrong"]
-
-
 def test_mistakes_of_the_teacher_get_one_sentence(tmp_path: Path) -> None:
     path = write(tmp_path, TABLE)
     assert "has the answers; give the grades another name" in fails_with_a_sentence(

@@ -26,6 +26,8 @@ from tests.process.test_train import Silent, losses, same, states
 from tests.support.command import fails_with_a_sentence, run_command, run_json
 from tests.support.runs import CPU, SharedRuns, tiny
 
+pytestmark = pytest.mark.slow
+
 SENTENCES = [pair.source for pair in islice(open_bitext("bilderbuch")["test"], 8)]
 LAYERS, HEADS = 2, 3
 TEXT: dict[str, object] = {"text__unit": "bpe", "text__joint": True, "text__vocabulary_size": 500}

@@ -60,25 +60,6 @@ def test_the_command_is_installed_and_knows_its_version() -> None:
     assert result.stdout == f"augenmerk {augenmerk.__version__}\n"
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        *([], ["data"], ["bench"], ["theory"], ["demo"], ["train"], ["evaluate"], ["translate"], ["diagram"]),
-        *(["patterns"], ["faithfulness"], ["study"], ["report"]),
-        *(["data", c] for c in ("list", "show", "fetch", "export")),
-        *(["bench", c] for c in ("train", "decode")),
-        *(["theory", c] for c in ("1.1", "1.3", "1.7", "scaling", "check", "grade", "from-run")),
-    ],
-)
-def test_every_command_explains_itself(command: list[str]) -> None:
-    result = run_command(*command, "--help")
-    assert result.code == 0
-    assert "Usage:" in result.out
-    if command not in ([], ["data"], ["bench"], ["theory"]):
-        assert "Example" in result.out
-        assert "--json" in result.out
-
-
 def test_commands_are_listed_in_the_order_of_the_work() -> None:
     listed = (
         run_command("--help", env={"COLUMNS": "80"}).out.partition("\nCommands:\n")[2].partition("\n\n")[0]
@@ -95,12 +76,6 @@ def test_an_unknown_mechanism_lists_all() -> None:
     complaint = fails_with_a_sentence("train", "quick", "--attention", "telepathic")
     for name in ATTENTIONS:
         assert name in complaint
-
-
-def test_wrong_usage_has_exit_code_2() -> None:
-    assert run_command("data", "show", "--no-such-flag").code == 2
-    assert run_command("data", "show", "--pairs", "none").code == 2
-    assert run_command("no-such-command").code == 2
 
 
 def test_list_says_what_is_there_and_what_is_not(tmp_path: Path) -> None:
@@ -144,13 +119,6 @@ def test_show_other_direction_turns_the_links() -> None:
     assert sorted(back["alignment"]) == sorted([j, i] for i, j in there["alignment"])
 
 
-def test_square_brackets_in_a_sentence_are_no_markup(tmp_path: Path) -> None:
-    (tmp_path / "test.tsv").write_text("[bold]Ein Hund[/]\tA [red]dog\n", encoding="utf-8")
-    shown = run_command("data", "show", str(tmp_path), "--split", "test").out
-    assert "[bold]Ein Hund[/]" in shown
-    assert "A [red]dog" in shown
-
-
 def test_export_and_read_back(tmp_path: Path) -> None:
     folder = tmp_path / "book"
     asked = ("data", "export", "bilderbuch", "--pairs", "50", "--align", "--out", str(folder))
@@ -165,17 +133,6 @@ def test_export_and_read_back(tmp_path: Path) -> None:
     original = json.loads(run_command("data", "show", "bilderbuch", "--pairs", "1", "--json").out)[0]
     assert lines["train.align"][0] == " ".join(f"{i}-{j}" for i, j in original["alignment"])
     assert "is already there" in fails_with_a_sentence(*asked)
-
-
-def test_multi30k_is_exported_byte_for_byte(multi30k_folder: Path, tmp_path: Path) -> None:
-    import gzip
-
-    result = run_command(
-        "data", "export", "multi30k", "--folder", str(multi30k_folder), "--out", str(tmp_path)
-    )
-    assert result.code == 0, result.err
-    for packed in multi30k_folder.glob("*.gz"):
-        assert (tmp_path / packed.stem).read_bytes() == gzip.decompress(packed.read_bytes()), packed
 
 
 def test_bad_input_gets_one_sentence(tmp_path: Path) -> None:
@@ -197,15 +154,6 @@ def test_bad_input_gets_one_sentence(tmp_path: Path) -> None:
     broken = fails_with_a_sentence("data", "export", str(tmp_path), "--out", str(tmp_path / "out"))
     assert "train.en, line 2: not UTF-8" in broken
     assert not any((tmp_path / "out").glob("*"))
-
-
-def test_fetch_without_a_network_says_what_to_do(tmp_path: Path) -> None:
-    env = {"XDG_CACHE_HOME": str(tmp_path), "HOME": str(tmp_path), "no_proxy": "*"}
-    result = run_command("data", "fetch", "multi30k", "--url", "http://127.0.0.1:9/raw", env=env)
-    assert result.code == 2
-    assert "AUGENMERK_DATA" in result.err
-    assert "train.de.gz" in result.err
-    assert "Traceback" not in result.err
 
 
 def test_a_reader_that_stops_reading_is_no_error() -> None:

@@ -300,6 +300,11 @@ def test_output_may_be_a_link_a_pipe_or_a_device(tmp_path: Path, ending: str) ->
     assert os.read(reader, 2**20) == (tmp_path / "file").read_bytes() != b""
     os.close(reader)
     assert len(list(tmp_path.iterdir())) == 4
+    full, loop = (tmp_path / f"{name}{ending}" for name in ("full", "loop"))
+    full.symlink_to("/dev/full")
+    loop.symlink_to(loop.name)
+    for place, complaint in ((full, "No space left"), (loop, "leads nowhere")):
+        assert complaint in fails_with_a_sentence(*WRITERS[ending], place)
 
 
 # -- what is printed ---------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ def make_data(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tup
     pairs = list(open_bitext("bilderbuch", pairs=260, seed=3)["train"])
     folder = tmp_path / ("multi30k" if kind == "multi30k" else "pairs")
     if kind == "bilderbuch":
-        return kind, {"data.bilderbuch.pairs": 150}
+        return kind, {"data.bilderbuch.pairs": 150, "data.validation": "train"}  # workers have the whole val
     write_pairs(folder, "train", pairs[:60] if kind == "few pairs" else pairs[:240])
     write_pairs(folder, "val", pairs[240:])
     if kind == "multi30k":  # its name and its files, with other sentences

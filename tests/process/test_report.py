@@ -5,7 +5,6 @@ import csv
 import io
 import itertools
 import json
-import os
 import re
 import subprocess
 import sys
@@ -567,27 +566,6 @@ def test_the_command_writes_pages_and_prints_tables(result: StudyResult, page: s
     assert json.loads(command(tmp_path, "--format", "csv", "--json").stdout)["text"] == format_csv(result)
 
 
-def test_out_may_be_a_link_a_pipe_or_a_device(result: StudyResult, tmp_path: Path) -> None:
-    result.save(tmp_path)
-    csv_to = [tmp_path, "--format", "csv", "--out"]
-    (tmp_path / "link").symlink_to("table.csv")
-    for _ in range(2):  # first the table is not there, then it is
-        assert command(*csv_to, tmp_path / "link").exit_code == 0
-        assert (tmp_path / "link").is_symlink()
-        assert (tmp_path / "table.csv").read_text(encoding="utf-8") == format_csv(result)
-    os.mkfifo(tmp_path / "pipe")
-    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
-    assert command(*csv_to, tmp_path / "pipe").exit_code == 0
-    assert os.read(reader, 1 << 16).decode() == format_csv(result)
-    os.close(reader)
-    assert (tmp_path / "pipe").is_fifo()
-    (tmp_path / "full").symlink_to("/dev/full")
-    assert "full: cannot be written (No space left" in str(command(*csv_to, tmp_path / "full").exception)
-    assert Path("/dev/full").is_char_device()
-    (tmp_path / "loop").symlink_to("loop")
-    assert "leads nowhere" in str(command(*csv_to, tmp_path / "loop").exception)
-
-
 def test_out_may_be_what_stdout_is_redirected_to(result: StudyResult, tmp_path: Path) -> None:
     result.save(tmp_path)
     (tmp_path / "table").write_text("before\n")
@@ -673,12 +651,6 @@ def test_a_file_that_cannot_be_drawn_is_refused_when_it_is_read(
     (tmp_path / "study.json").write_text(json.dumps(changed(result.to_dict(), path, value)))
     with pytest.raises(AugenmerkError, match=f"study.json: damaged, .*{re.escape(complaint)}"):
         StudyResult.load(tmp_path)
-
-
-def test_an_unknown_format_is_refused(result: StudyResult, tmp_path: Path) -> None:
-    result.save(tmp_path)
-    answer = command(tmp_path, "--format", "docx")
-    assert ": 'docx' is not one of 'html', 'markdown', 'latex', 'csv'" in answer.output
 
 
 def test_reports_need_no_torch() -> None:

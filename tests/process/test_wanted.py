@@ -186,13 +186,6 @@ def test_the_order_of_source_positions_makes_no_difference(problem: Problem, ran
     assert other.wins is found.wins
 
 
-def test_positions_that_are_exchanged_exchange_their_weights() -> None:
-    for problem in PROBLEMS:
-        order = np.random.default_rng(2).permutation(len(problem.contributions))
-        other = problem._replace(contributions=problem.contributions[order]).solve()
-        np.testing.assert_allclose(other.weights, problem.solve().weights[order], atol=1e-4)
-
-
 @given(problems())
 def test_equal_positions_get_equal_weights(problem: Problem) -> None:
     twice = problem._replace(contributions=np.repeat(problem.contributions, 2, axis=0)).solve()

@@ -22,6 +22,7 @@ def script() -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 def test_the_page_shows_what_its_commands_print(script: ModuleType) -> None:
     page = script.PAGE.read_text(encoding="utf-8")
     assert page.count("```console") >= 11

@@ -17,44 +17,10 @@ def grade(task: str, *answers: str, samples: int = 10, scale: float | None = Non
 # -- the scale ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("answer", "weight"), [("(k_a + k_b)/norm(k_a + k_b)", "0.13"), ("k_a + k_b", "0.14")]
-)
-def test_a_missing_scale_is_told_exactly_that(answer: str, weight: str) -> None:
-    found = grade("1.2", answer, samples=30)
-    assert found.missing_scale
-    assert f"only {weight} each for 8 keys in 64 dimensions: the query has no scale" in found.why
-    assert "the scale is all that is missing" in found.why
-
-
-@pytest.mark.parametrize(
-    ("task", "answer"),
-    [
-        ("1.4", "mu_a; mu_b"),
-        ("1.4", "1e-4*mu_a; 1e-4*mu_b"),
-        ("1.4", "1e-4*mu_a; mu_b"),
-        ("1.2", "1e-6*(k_a + k_b)"),
-        ("1.2", "1e-200*(k_a + k_b)"),
-        ("1.5", "1e-30*mu_a; 1e-30*mu_b"),
-    ],
-)
-def test_a_missing_scale_is_found_however_small_the_answer_is(task: str, answer: str) -> None:
-    found = grade(task, answer, samples=30)
-    assert not found.holds
-    assert found.missing_scale
-    assert "would not save it" not in found.why
-
-
 @pytest.mark.parametrize("number", ["1e15", "1e18", "1e200", "1.1e308", "1e-310"])
 def test_rounding_is_not_presented_as_mathematics(number: str) -> None:
     with pytest.raises(AugenmerkError, match="rounding decides and not the answer"):
         grade("1.2", f"{number}*(k_a + k_b)")
-
-
-def test_where_rounding_does_not_matter_large_numbers_are_graded() -> None:
-    assert grade("1.4", "1e18*mu_a", "1e18*mu_b").verdict == "right if"
-    nothing = grade("1.2", "0*k_a")
-    assert (nothing.holds, nothing.missing_scale) == (False, False)
 
 
 def test_a_query_of_length_1_has_no_more_weight_than_the_formula_gives() -> None:
@@ -92,14 +58,6 @@ def test_a_fixed_number_is_right_only_up_to_some_size() -> None:
     ) in found.why
 
 
-@pytest.mark.parametrize("factor", ["log(m) sqrt(d)", "sqrt(d)", "5", "e^2"])
-def test_a_scale_that_is_too_small_is_not_called_missing(factor: str) -> None:
-    found = grade("1.2", f"{factor} (k_a + k_b)")
-    assert (found.holds, found.mistake, found.missing_scale) == (False, "scale too small", True)
-    assert "the scale of the query is too small" in found.why
-    assert "no scale" not in found.why
-
-
 @pytest.mark.parametrize("factor", ["c", "gamma", "10 sqrt(d)"])
 def test_an_answer_has_to_hold_in_the_limit(factor: str) -> None:
     """At some size the weights are nearly even, but a larger scale makes all of a small difference."""
@@ -110,12 +68,6 @@ def test_an_answer_has_to_hold_in_the_limit(factor: str) -> None:
     unscaled = grade("1.2", "k_a + 0.995 k_b")
     assert (unscaled.mistake, unscaled.missing_scale) == ("leans to one", False)
     assert "the query has no scale; and a scale would not save it" in unscaled.why
-
-
-def test_a_number_that_has_to_be_small_says_so() -> None:
-    found = grade("1.2", "(k_a + k_b)/tau")
-    assert found.why.startswith("for small tau, less than 0.0001 of the weight misses")
-    assert all(row["letters"]["tau"] < 1 for row in found.conditions)
 
 
 # -- single exercises --------------------------------------------------------------------------------------
@@ -132,22 +84,11 @@ def test_copying_a_key_by_itself_works_for_orthonormal_keys_only() -> None:
     assert "a scale would not save it: for 8 keys of unequal length in 2 dimensions" in short.why
 
 
-def test_one_query_that_sees_the_lengths_is_right_in_every_sample() -> None:
-    assert "only the mean over many is the average" in grade("1.3", "c*(k_a + k_b)", samples=100).why
-    assert grade("1.3", "c*(mu_a/lambda_a + mu_b/lambda_b)", samples=30).holds
-    assert grade("1.3", "c*(k_a/norm(k_a)^2 + k_b/norm(k_b)^2)", samples=30).holds
-
-
 def test_what_happens_below_zero_is_told_too() -> None:
     found = grade("1.4", "c*mu_a", "c*mu_b", samples=100)
     [noisy] = [row for row in found.conditions if row["beta"] == 0.5]
     assert noisy["outside_the_claim"] > 0.1
     assert "of all with beta 0.5) do not count, since the question asks for positive lambda." in found.why
-
-
-def test_one_query_may_look_at_the_noisy_key_of_1_5() -> None:
-    """The other keys vary too little to matter, as the question says."""
-    assert grade("1.5", "c(mu_a/(mu_a^T k_a) + mu_b)", samples=30).holds
 
 
 def test_the_verdict_of_1_5_speaks_of_what_its_question_has() -> None:
@@ -160,16 +101,6 @@ def test_the_verdict_of_1_5_speaks_of_what_its_question_has() -> None:
         assert "lambda" not in said
         assert "beta" not in said
     assert all("beta" not in row for row in found.conditions)
-
-
-def test_a_wrong_output_of_1_6_is_explained_without_the_right_one() -> None:
-    why = "the answer is 1.41 B away from c_2: which product of x_2 is the largest?"
-    assert grade("1.6", "c_2 = u_b").why == why
-
-
-@pytest.mark.parametrize("order", [[K, Q, V], [V, K, Q], ["I", Q[4:], V[4:]]])
-def test_matrices_come_in_any_order_if_they_are_named(order: list[str]) -> None:
-    assert grade("1.7", *order).holds
 
 
 # -- how an answer is read ---------------------------------------------------------------------------------
@@ -195,12 +126,6 @@ def test_beta_is_the_variance_if_there_is_another_scale() -> None:
     scaled = grade("1.4", "c mu_a/(1 + beta); c mu_b/(1 + beta)")
     assert scaled.remarks == ()
     assert scaled.conditions[0]["letters"]["c"] > 1
-
-
-def test_the_whole_answer_is_shown_as_it_was_read() -> None:
-    text = r"I; \frac{u_d u_a^T + u_c u_d^T}{B^2}; (u_b u_b^T - u_c u_c^T)/B^2"
-    expected = "Read as K = I; Q = ((u_d*u_a^T + u_c*u_d^T)/(B^2)); V = (u_b"
-    assert grade("1.7", text).remarks[0].startswith(expected)
 
 
 @pytest.mark.parametrize(
