@@ -75,9 +75,10 @@ STUDY = """
 question = "Is it?"
 base = "quick"
 seeds = [1]
-splits = ["val"]
+splits = ["train"]
 [settings]
 data.bitext = "bilderbuch"
+data.validation = "train"
 data.bilderbuch.pairs = 100
 model.embedding = 16
 model.hidden = 16

@@ -11,15 +11,12 @@ from pathlib import Path
 
 import pytest
 
-import augenmerk.study.clusters
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study.clusters import SlurmCluster, SlurmExecutor
 from augenmerk.study.jobs import INTERRUPTED, Job
 from augenmerk.study.plan import read_study
-from augenmerk.study.runner import run_study
 from tests.support.cluster_study import (
     EPOCHS,
-    copy_without_first_run,
     epochs,
     local_result,
     read_result,
@@ -79,25 +76,6 @@ def test_a_study_that_is_stopped_and_killed_goes_on_with_the_jobs_that_slurm_has
     assert read_result(out) == local_result(file)
     assert len(slurm.scripts) == 5  # the first run went on, the second one was submitted again
     assert [path.suffix for path in (out / "logs").iterdir() if path.is_file()] == []
-
-
-def test_a_job_that_is_lost_is_submitted_again(
-    file: Path, slurm: FakeSlurm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(augenmerk.study.clusters, "QUEUE_SECONDS", 0.5)
-    out = tmp_path / "out"
-    copy_without_first_run(file, out)
-    killed: list[int] = []
-
-    def kill(_statuses: object) -> None:
-        if not killed and epochs(next(runs(out))):
-            killed.append(1)
-            slurm.kill(1)
-
-    run_study(read_study(file), out, jobs=2, device="cpu", on_progress=kill, cluster=SlurmCluster())
-    assert killed
-    assert len(slurm.scripts) == 2
-    assert read_result(out) == local_result(file)
 
 
 def test_a_worker_saves_when_its_time_is_up(file: Path, tmp_path: Path) -> None:

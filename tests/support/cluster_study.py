@@ -1,7 +1,6 @@
 """A small study for clusters, and what it finds on this machine, with which their results are compared."""
 
 import json
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -65,14 +64,6 @@ def local_result(file: Path) -> dict[str, Any]:
             command = study_command(file, out, "--jobs", "2", "--device", "cpu")
             subprocess.run(command, check=True, capture_output=True)
     return read_result(out)
-
-
-def copy_without_first_run(file: Path, out: Path) -> None:
-    """Copies the study as it was run on this machine, of which one run is then missing."""
-    local_result(file)
-    shutil.copytree(file.with_name("cluster-local"), out)
-    shutil.rmtree(next(runs(out)))
-    (out / "study.json").unlink()
 
 
 def read_result(out: Path) -> dict[str, Any]:
