@@ -68,17 +68,19 @@ def test_each_of_eight_threads_computes_its_products_alone_and_others_have_their
 def test_no_more_threads_compute_at_once_than_there_are_cores() -> None:
     config = {"architecture": "gru", "attention": "scaled-dot", "embedding": 8, "hidden": 8, "key": 8}
     model = build_model(ModelConfig.model_validate(config), 30, 30).eval()
-    inside, most = 0, 0
+    inside, most, lock = 0, 0, threading.Lock()
     with translator_of([model], 1) as translator:
         step = translator.models[0].step
 
         def look(*arguments: object) -> object:
             nonlocal inside, most
-            inside += 1
-            most = max(most, inside)
+            with lock:
+                inside += 1
+                most = max(most, inside)
             time.sleep(0.002)  # lets other threads in, if they may
             found = step(*arguments)  # type: ignore[arg-type]
-            inside -= 1
+            with lock:
+                inside -= 1
             return found
 
         translator.models[0].step = look  # type: ignore[assignment, method-assign]

@@ -503,7 +503,7 @@ EXPLAINED = 1e-3
 
 
 @pytest.mark.parametrize(
-    ("beam", "count"), [(1, 1000), (5, 200), pytest.param(5, 1000, marks=pytest.mark.thorough)]
+    ("beam", "count"), [(1, 250), (5, 50), pytest.param(5, 1000, marks=pytest.mark.thorough)]
 )
 def test_a_split_is_translated_as_well_as_by_python(
     node: Node, multi30k_folder: Path, beam: int, count: int

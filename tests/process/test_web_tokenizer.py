@@ -238,9 +238,8 @@ def test_words_of_tricky_texts(node: Node) -> None:
     compare_words(node, TRICKY)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_words_of_random_texts(node: Node, seed: int) -> None:
-    compare_words(node, random_texts(seed))
+def test_words_of_random_texts(node: Node) -> None:
+    compare_words(node, random_texts(0))
 
 
 @given(batch=st.lists(texts, max_size=30))
@@ -281,21 +280,19 @@ def test_sentences_of_all_languages(node: Node) -> None:
     compare_sentences(node, [(code, text) for text in TRICKY for code in LANGUAGES])
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_sentences_of_random_texts(node: Node, seed: int) -> None:
-    chance = random.Random(seed)
+def test_sentences_of_random_texts(node: Node) -> None:
+    chance = random.Random(0)
     words = [word for _, case in CASES for word in read_case(case)[0].split()]
     mixed = [" ".join(chance.choices(words, k=chance.randrange(30))) for _ in range(1000)]
     odd = ["".join(chance.choices(MARKS, k=chance.randrange(40))) for _ in range(1000)]
-    batch = [*mixed, *odd, *random_texts(seed)]
+    batch = [*mixed, *odd, *random_texts(0)]
     compare_sentences(node, [(chance.choice(LANGUAGES), text) for text in batch])
 
 
 def test_every_code_point_begins_a_sentence_or_not_as_in_python(node: Node) -> None:
-    batch = [
-        "".join(f"Ab{c} {c}b. {c}b" for c in assigned()[start : start + 2000])
-        for start in range(0, len(assigned()), 2000)
-    ]
+    # One in eight: their classes, by which it is decided, are compared for all of them above.
+    some = assigned()[::8]
+    batch = ["".join(f"Ab{c} {c}b. {c}b" for c in some[n : n + 2000]) for n in range(0, len(some), 2000)]
     compare_sentences(node, [("", text) for text in batch])
 
 
