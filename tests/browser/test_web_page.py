@@ -94,7 +94,7 @@ class View(WatchedTab):
         """Types a sentence, and waits until its translation is there."""
         self.tab.fill("#text", text)
         self.wait(
-            "text => (new URLSearchParams(location.hash.slice(1)).get('text') ?? '') === text.toWellFormed()"
+            "text => new URLSearchParams(location.hash.slice(1)).get('text') === text.toWellFormed()"
             " && !document.querySelector('.answer.waiting')",
             text,
         )
