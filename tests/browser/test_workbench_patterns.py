@@ -406,6 +406,7 @@ def test_a_head_is_chosen(chromium: "Chromium", served: Served) -> None:
     view.tab.select_option("#layer", "")
     assert view.tab.input_value("#head") == ""
     view.tab.select_option("#layer", "2")
+    view.tab.select_option("#split", "test")
     view.tab.select_option("#count", str(COUNT))
     view.tab.click("#measure")
     view.settle()

@@ -8,7 +8,7 @@ from augenmerk.data import bilderbuch
 from augenmerk.data.bilderbuch import SIZES, GeneratedSplit
 from augenmerk.text.pairs import SentencePair
 
-SHORT = {**SIZES, "val": 100, "test": 100}
+SHORT = {**SIZES, "val": 100, "test": 200}
 """Every training validates on val, and most of what tests measure is measured on val or test."""
 _generate = GeneratedSplit.__iter__
 _pairs: dict[GeneratedSplit, tuple[list[SentencePair], Iterator[SentencePair]]] = {}
