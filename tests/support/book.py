@@ -5,10 +5,11 @@ import threading
 from collections.abc import Iterator
 
 from augenmerk.data import bilderbuch
-from augenmerk.data.bilderbuch import SIZES, GeneratedSplit
+from augenmerk.data.bilderbuch import GeneratedSplit
 from augenmerk.text.pairs import SentencePair
 
-SHORT = {**SIZES, "val": 100, "test": 200}
+WHOLE = bilderbuch.SIZES
+SHORT = {**WHOLE, "val": 100, "test": 200}
 """Every training validates on val, and most of what tests measure is measured on val or test."""
 _generate = GeneratedSplit.__iter__
 _pairs: dict[GeneratedSplit, tuple[list[SentencePair], Iterator[SentencePair]]] = {}
@@ -23,7 +24,7 @@ def use_short_book() -> None:
 
 
 def use_whole_book() -> None:
-    bilderbuch.SIZES = SIZES
+    bilderbuch.SIZES = WHOLE
     GeneratedSplit.__iter__ = _generate  # type: ignore[method-assign]
 
 

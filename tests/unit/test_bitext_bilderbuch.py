@@ -16,7 +16,7 @@ from augenmerk.data.bilderbuch.lexicon import Noun
 from augenmerk.text.pairs import Links, SentencePair
 from augenmerk.text.words import split_words
 from tests.support import german_forms
-from tests.support.book import SIZES, use_short_book, use_whole_book
+from tests.support.book import WHOLE, use_short_book, use_whole_book
 from tests.support.german import ADJECTIVES, NOUNS, Clause, Ungrammatical, analyse
 
 # A change of words or grammar changes the text. Then read some pairs, and renew this with
@@ -462,18 +462,18 @@ def test_the_same_seed_gives_the_same_pairs_every_time() -> None:
 
 
 def test_splits_share_no_sentence_whatever_seed_and_size() -> None:
-    sources: dict[str, set[str]] = {split: set() for split in SIZES}
+    sources: dict[str, set[str]] = {split: set() for split in WHOLE}
     for bitext in (load(), load(3_000, seed=2), load(500, seed=3)):
-        for split in SIZES:
+        for split in WHOLE:
             sources[split] |= {pair.source for pair in islice(bitext[split], 2_000)}
     assert sources["train"].isdisjoint(sources["val"] | sources["test"])
     assert sources["val"].isdisjoint(sources["test"])
 
 
 def test_sizes() -> None:
-    assert SIZES == {"train": 20_000, "val": 1_000, "test": 1_000}
+    assert WHOLE == {"train": 20_000, "val": 1_000, "test": 1_000}
     bitext = load()
-    assert {split: len(bitext[split]) for split in bitext.splits} == SIZES  # type: ignore[arg-type]
+    assert {split: len(bitext[split]) for split in bitext.splits} == WHOLE  # type: ignore[arg-type]
     assert sum(1 for _ in load(37)["train"]) == len(load(37)["train"]) == 37  # type: ignore[arg-type]
 
 
