@@ -20,6 +20,7 @@ TINY = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["first-map", "assignment", "own-pairs", "own-mechanism"])
 def test_a_tutorial_can_be_followed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
