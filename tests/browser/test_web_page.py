@@ -784,7 +784,7 @@ def test_the_table_of_a_step_fits_on_a_phone(chromium: "Chromium", files: Files)
 
 def test_a_step_of_the_beam_looks_only_at_its_own_nodes(chromium: "Chromium") -> None:
     """All nodes are looked at once; a wide beam over a long sentence has thousands."""
-    tab = open_engine(chromium, "tree.js", "texts.js", folder=WEB / "page")
+    tab = open_engine(chromium, "tree.js", "texts.js", "view.js", folder=WEB / "page")
     reads = tab.evaluate(
         """() => {
           let reads = 0;
@@ -801,9 +801,9 @@ def test_a_step_of_the_beam_looks_only_at_its_own_nodes(chromium: "Chromium") ->
             }
           }
           const tree = { beam, length_penalty: 1, nodes, hypotheses: [] };
-          const { show } = makeTree(tree, 2, false, makeTexts("en"), {});
+          const steps = groupBySteps(tree);
           reads = 0;
-          show(3);
+          render(document.body, describeTree(tree, steps, 3, false, makeTexts("en"), {}));
           return [reads, nodes.length];
         }"""
     )

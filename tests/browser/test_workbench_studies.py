@@ -336,28 +336,28 @@ def test_figures_are_those_of_the_study(chromium: "Chromium", server: Serving, s
     sign = "+" if loss.difference > 0 else "−"
     assert f"{sign}{abs(loss.difference):.3f}" in shown
     assert "measure=word_loss" in view.tab.url
-    assert view.tab.locator("#curves .thin").count() == 3 * 4  # three measures of four runs
+    assert view.tab.locator("#learning .thin").count() == 3 * 4  # three measures of four runs
     assert view.complaints == []
 
 
 def test_charts_are_read_by_keys_and_as_tables(chromium: "Chromium", server: Serving, study: Path) -> None:
     view = StudyView(chromium, f"{server.address}/studies?study={NAME}")
-    view.tab.focus("#curves .chart svg >> nth=0")
+    view.tab.focus("#learning .chart svg >> nth=0")
     view.tab.keyboard.press("ArrowRight")
     view.tab.keyboard.press("End")
-    [said] = view.texts("#curves .chart:first-child .readout")
+    [said] = view.texts("#learning .chart:first-child .readout")
     lasts = [variant.curves for variant in StudyResult.load(study).variants]
     losses = [next(each for each in curves if each.measure == "validation_loss") for curves in lasts]
     assert said.startswith("epoch 2")
     for curve in losses:
         assert f"{curve.points[-1].mean:.3f}" in said
-    view.tab.click("#curves .chart:first-child summary")
+    view.tab.click("#learning .chart:first-child summary")
     # The table is filled when the browser says that it was opened, which is a moment after the click.
-    view.tab.wait_for_selector("#curves .chart:first-child tbody tr >> nth=1")
-    rows = view.texts("#curves .chart:first-child tbody tr")
+    view.tab.wait_for_selector("#learning .chart:first-child tbody tr >> nth=1")
+    rows = view.texts("#learning .chart:first-child tbody tr")
     assert rows[1].split() == ["2", *(f"{curve.points[-1].mean:.3f}" for curve in losses)]
     view.tab.click(".legend button >> nth=0")
-    assert view.tab.locator("#curves .series.gone").count() == 3
+    assert view.tab.locator("#learning .series.gone").count() == 3
     assert view.complaints == []
 
 
@@ -389,7 +389,7 @@ def test_a_study_that_has_not_ended_shows_what_is_finished(chromium: "Chromium",
     view = StudyView(chromium, f"{server.address}/studies?study=study-begun")
     assert view.texts("#figures tbody tr td:nth-child(2)") == ["2/2", "1/2"]
     assert "incomplete" in view.texts(".study-header")[0]
-    assert view.tab.locator("#curves .thin").count() == 3 * 4  # also of the run that is not finished
+    assert view.tab.locator("#learning .thin").count() == 3 * 4  # also of the run that is not finished
     assert view.complaints == []
 
 
@@ -417,9 +417,9 @@ def test_german_and_a_narrow_screen(chromium: "Chromium", server: Serving) -> No
     # Without a German text there is the English one, or the end of the key; a new metric has the server's.
     said = view.tab.evaluate(
         """async () => {
-          const [{ makeViewTexts }, { nameMeasure }] = await Promise.all(
-            ["frame", "studies-parts"].map((name) => import(`/web/workbench/${name}.js`)));
-          const t = makeViewTexts({ en: { only: "one {x}" }, de: {} }, "de");
+          const [{ makeTexts }, { nameMeasure }] = await Promise.all(
+            ["page/texts", "workbench/studies-parts"].map((name) => import(`/web/${name}.js`)));
+          const t = makeTexts("de", { en: { only: "one {x}" }, de: {} });
           const study = { headings: { exact: "exact match", loss: "loss" } };
           const headings = ["exact", "loss"].map((key) => nameMeasure(key, study, t));
           return [t("only", { x: 2 }), t("state odd"), ...headings];

@@ -5,8 +5,10 @@ of the beam is stored in columns, from which `page/stored.js` makes it again: it
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
+from augenmerk.analysis.patterns import count_heads
+from augenmerk.base.config import ModelConfig
 from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.translation import HeadAttention, Part, Translation, Translator
 from augenmerk.translation.translator import Text
@@ -141,6 +143,15 @@ def _describe_sentence(translator: Translator, translation: Translation) -> dict
             for best in translator.next_tokens(translation, NEXT_WORDS)
         ],
         "alternatives": [],
+    }
+
+
+def describe_layers(model: ModelConfig) -> dict[str, Any]:
+    """Returns the number of layers of attention, and that of heads in each part of a model that has some."""
+    counted = {part: count_heads(model, part) for part in get_args(Part)}
+    return {
+        "layers": counted["cross"][0],
+        "heads": {part: heads for part, (_, heads) in counted.items() if heads},
     }
 
 

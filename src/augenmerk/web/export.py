@@ -23,7 +23,7 @@ from augenmerk.theory.results import plane_values
 from augenmerk.translation import Translator
 from augenmerk.web import MAX_BEAM
 from augenmerk.web.bundle import Bundle, check_browser, make_bundle
-from augenmerk.web.examples import choose_examples, make_example
+from augenmerk.web.examples import choose_examples, describe_layers, make_example
 from augenmerk.web.joining import join_modules
 from augenmerk.web.templates import (
     WEB,
@@ -130,6 +130,7 @@ def _export_run(run: RunDirectory, name: str) -> tuple[Bundle, dict[str, Any], T
     described = {
         "name": name,
         **run.config.describe(),
+        **describe_layers(run.config.model),
         "unit": bundle.settings["tokenizers"]["source"]["unit"],
         "licence": bundle.settings["licence"],
         "rounded": any(array.dtype != np.float16 for array in arrays.values()),

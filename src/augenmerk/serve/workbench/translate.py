@@ -7,13 +7,12 @@ in the browser, as in an exported page; the model is sent there when it is first
 import asyncio
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from augenmerk.analysis.patterns import count_heads
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.run.directory import RunDirectory
 from augenmerk.serve.endpoint import (
@@ -29,7 +28,7 @@ from augenmerk.serve.registry import hide_path
 from augenmerk.serve.workbench import cached_response, render_page
 from augenmerk.translation import Part, Translator
 from augenmerk.web.bundle import LICENCES, OWN_DATA, Bundle, make_bundle
-from augenmerk.web.examples import choose_examples, make_example
+from augenmerk.web.examples import choose_examples, describe_layers, make_example
 from augenmerk.web.joining import join_modules
 from augenmerk.web.templates import WEB
 
@@ -126,15 +125,12 @@ def _describe(name: str, path: Path) -> dict[str, Any]:
         config = RunDirectory.open(path).config
     except AugenmerkError as error:
         return {"name": name, "error": hide_path(error, name, path)}
-    layers, _ = count_heads(config.model)
-    counted = {part: count_heads(config.model, part)[1] for part in get_args(Part)}
     return {
         "name": name,
         **config.describe(),
         "title": config.model.entry.title,
         "unit": config.text.unit,
-        "layers": layers,
-        "heads": {part: heads for part, heads in counted.items() if heads},
+        **describe_layers(config.model),
         "in_browser": config.model.runs_in("browser"),
         "licence": LICENCES.get(config.data.bitext, OWN_DATA),
     }

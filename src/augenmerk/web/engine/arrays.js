@@ -331,3 +331,9 @@ function largestOf(x, start, size) {
   }
   return largest;
 }
+
+/** Returns the rows of a matrix. */
+export function splitRows(x, rows) {
+  const size = x.length / rows;
+  return Array.from({ length: rows }, (_, row) => x.subarray(row * size, (row + 1) * size));
+}

@@ -5,7 +5,7 @@
  * target vocabulary.
  */
 
-import { addToRows, concatArrays, Linear, logSoftmaxRows, padded, sigmoid } from "./arrays.js";
+import { addToRows, concatArrays, Linear, logSoftmaxRows, padded, sigmoid, splitRows } from "./arrays.js";
 import { MECHANISMS } from "./attention.js";
 
 /** A bidirectional GRU encoder and a GRU decoder with attention. */
@@ -93,6 +93,25 @@ export class GRUTranslator {
     };
   }
 
+  /**
+   * Returns the weights of each head, [1][head][row], for a source and the tokens that the decoder reads; `changed` has
+   * by place those that replace the model's own.
+   */
+  watch(_part, src, tokens, changed) {
+    const { memory, start } = this.encode(src);
+    const { heads } = this.attention;
+    let states = [start];
+    const rows = tokens.map((token, place) => {
+      const weights = changed.get(place) ?? null;
+      const found = this.advance([token], states, memory, weights);
+      states = found.states;
+      if (weights !== null) return Array(heads).fill(weights);
+      const query = found.features.subarray(found.features.length - this.config.hidden); // g_i, after a_i
+      return splitRows(this.attention.weights(query, 1, memory), heads);
+    });
+    return [Array.from({ length: heads }, (_, n) => rows.map((row) => row[n]))];
+  }
+
   /** Computes equations 9 and 10 for one more word (K): g_i from g_{i-1}, for each layer (K, H). */
   nextStates(tokens, states) {
     const H = this.config.hidden;
@@ -130,12 +149,6 @@ export class GRUTranslator {
     );
     return { base, contributions };
   }
-}
-
-/** Returns the rows of a matrix. */
-export function splitRows(x, rows) {
-  const size = x.length / rows;
-  return Array.from({ length: rows }, (_, row) => x.subarray(row * size, (row + 1) * size));
 }
 
 /** One layer of a GRU in one direction, as torch defines it. */

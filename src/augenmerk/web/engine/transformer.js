@@ -5,7 +5,7 @@
  * entries of the target vocabulary.
  */
 
-import { addInPlace, concatArrays, logSoftmaxRows, padded } from "./arrays.js";
+import { addInPlace, concatArrays, logSoftmaxRows, padded, splitRows } from "./arrays.js";
 import { averageHeads, MECHANISMS, MultiHeadAttention } from "./attention.js";
 
 /** The number of places that are learnt, if they are learnt; words further on share the last one. */
@@ -64,8 +64,11 @@ export class TransformerTranslator {
     return { logProbs, weights, states: newStates };
   }
 
-  /** Does what `step` does but for the output layer: what that reads (K, D) is returned instead. */
-  advance(tokens, states, memory) {
+  /**
+   * Does what `step` does but for the output layer: what that reads (K, D) is returned instead. `watch(part, layer,
+   * weights)` is called with the weights of each layer's heads.
+   */
+  advance(tokens, states, memory, watch = null) {
     const [K, D] = [tokens.length, this.config.embedding];
     const start = states[0][0].S;
     const newStates = tokens.map(() => []);
@@ -77,11 +80,14 @@ export class TransformerTranslator {
         const row = normal.subarray(k * D, (k + 1) * D);
         const own = joinMemories(states[k][number], layer.own.memoryFrom(row, 1, start));
         newStates[k].push(own);
-        return layer.own.mix(layer.own.weights(row, 1, own), 1, own);
+        const weights = layer.own.weights(row, 1, own);
+        watch?.("decoder", number, weights);
+        return layer.own.mix(weights, 1, own);
       });
       addInPlace(y, concatArrays(found));
       const attention = this.attentions[number];
       const weights = attention.weights(layer.crossNorm.apply(y), K, memory[number]);
+      watch?.("cross", number, weights);
       addInPlace(y, attention.mix(weights, K, memory[number]));
       addInPlace(y, layer.feedForward.apply(y));
       addInPlace(sum, averageHeads(weights, attention.heads));
@@ -91,6 +97,37 @@ export class TransformerTranslator {
       weights: sum.map((x) => x / this.decoder.length),
       states: newStates,
     };
+  }
+
+  /**
+   * Returns the weights of each head of a part, [layer][head][row], for a source and the tokens that the decoder reads.
+   * A row of the decoder has a weight for each of these tokens, 0 for those that come later.
+   */
+  watch(part, src, tokens) {
+    const found = this.decoder.map(() => []); // of each layer and token
+    if (part === "encoder") {
+      let x = this.embed(this.W_z, src, 0);
+      this.encoder.forEach((layer, number) => {
+        x = layer.apply(x, src.length, (weights) => found[number].push(weights));
+      });
+      const rowsOf = (weights, { own: { heads } }) => {
+        const rows = splitRows(weights, heads * src.length);
+        return Array.from({ length: heads }, (_, n) => rows.slice(n * src.length, (n + 1) * src.length));
+      };
+      return this.encoder.map((layer, number) => rowsOf(found[number][0], layer));
+    }
+    const { memory, start } = this.encode(src);
+    let states = [start];
+    for (const token of tokens) {
+      const watch = (of, layer, weights) => of === part && found[layer].push(weights);
+      states = this.advance([token], states, memory, watch).states;
+    }
+    const heads = part === "cross" ? this.attentions[0].heads : this.decoder[0].own.heads;
+    const pad = (row) => (part === "cross" ? row : Object.assign(new Float32Array(tokens.length), row));
+    return found.map((steps) => {
+      const rows = steps.map((weights) => splitRows(weights, heads).map(pad));
+      return Array.from({ length: heads }, (_, n) => rows.map((row) => row[n]));
+    });
   }
 
   /** Returns the logits (rows, V). */
@@ -129,10 +166,12 @@ class EncoderLayer {
   }
 
   /** Changes x (S, D) to the next one, and returns it. */
-  apply(x, S) {
+  apply(x, S, watch = null) {
     const normal = this.ownNorm.apply(x);
     const memory = this.own.memoryFrom(normal, S, 0);
-    addInPlace(x, this.own.mix(this.own.weights(normal, S, memory), S, memory));
+    const weights = this.own.weights(normal, S, memory);
+    watch?.(weights);
+    addInPlace(x, this.own.mix(weights, S, memory));
     addInPlace(x, this.feedForward.apply(x));
     return x;
   }

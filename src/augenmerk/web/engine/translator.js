@@ -5,11 +5,11 @@
  * keys that Python's `Translation.to_dict` has.
  */
 
-import { logSoftmaxRows, Weights } from "./arrays.js";
+import { logSoftmaxRows, splitRows, Weights } from "./arrays.js";
 import { findUncovered } from "./coverage.js";
 import { EngineError } from "./errors.js";
 import { Familiarity } from "./familiarity.js";
-import { GRUTranslator, splitRows } from "./gru.js";
+import { GRUTranslator } from "./gru.js";
 import { BeamTrace, lengthLimit, likeliestTokens, search } from "./search.js";
 import { SentenceSplitter } from "./sentences.js";
 import { BOS, EOS, PAD, SPECIAL_TOKENS, Tokenizer, UNK } from "./tokenizer.js";
@@ -118,8 +118,8 @@ export class Translator {
    * Options are beam, n_best and length_penalty, those of the run if they are absent; `next`, how many likely
    * tokens to return at each place; `tree`, whether to return the whole beam as a tree; `prefix`, ids that
    * the translation begins with; `changed`, [{position, weights}]: weights over the source tokens that
-   * replace the model's own at a target position, counted in tokens from 0; and `heads`, whether to return the
-   * attention of each head, of a GRU.
+   * replace the model's own at a target position, counted in tokens from 0; and `heads`, a part of which to return
+   * the attention of each head.
    */
   *translate(text, options = {}) {
     const settings = this.searchSettings(options);
@@ -136,7 +136,9 @@ export class Translator {
     const [best, ...others] = hypotheses.map((one) => this.describe(text, encoded, one, settings));
     return {
       ...best,
-      ...(options.heads ? { heads: this.describeHeads(encoded.ids, best, options.changed) } : {}),
+      ...(options.heads
+        ? { heads: this.describeHeads(options.heads, encoded.ids, best, options.changed) }
+        : {}),
       unfamiliar: this.familiarity.judge(encoded.ids),
       alternatives: others.map(({ next: _, ...other }) => other),
       ...(trace === null ? {} : { tree: this.describeTree(text, trace.finish(hypotheses)) }),
@@ -224,9 +226,14 @@ export class Translator {
     return { ...this.model.advance([last], states, source.memory, changed), memory: source.memory };
   }
 
+  /** Returns a source as a model reads it, of ids without EOS. */
+  sourceOf(ids) {
+    return [...ids.slice(0, this.settings.max_source_length), EOS];
+  }
+
   /** Encodes a source, ids without EOS; the last one is kept, since it is asked about again and again. */
   read(ids) {
-    const src = [...ids.slice(0, this.settings.max_source_length), EOS];
+    const src = this.sourceOf(ids);
     const key = src.join(" ");
     if (this.lastRead.key !== key) {
       this.lastRead = { key, source: this.model.encode(src) };
@@ -335,31 +342,29 @@ export class Translator {
     };
   }
 
-  /** Returns the attention of each head of a GRU along a translation, as Python's `describe_heads` does. */
-  describeHeads(sourceIds, translation, changed = []) {
-    const { source, length } = this.read(sourceIds);
-    const { attention, config } = this.model;
-    const given = new Map(changed.map(({ position, weights }) => [position, weights]));
-    let states = [source.start];
-    const steps = translation.subword_attention.map((_, place) => {
-      const weights = given.has(place) ? this.checkWeights(given.get(place), length) : null;
-      const token = place === 0 ? BOS : translation.ids[place - 1];
-      const found = this.model.advance([token], states, source.memory, weights);
-      states = found.states;
-      const query = found.features.subarray(found.features.length - config.hidden); // g_i, after a_i
-      return weights === null
-        ? splitRows(attention.weights(query, 1, source.memory), attention.heads)
-        : Array(attention.heads).fill(weights);
-    });
-    const heads = Array.from({ length: attention.heads }, (_, head) => steps.map((step) => step[head]));
+  /**
+   * Returns the attention of each head of a part along a translation, [layer][head] over words and over subwords, as
+   * Python's `describe_heads` does.
+   */
+  describeHeads(part, sourceIds, translation, changed = []) {
+    const src = this.sourceOf(sourceIds);
+    const read = [BOS, ...translation.ids].slice(0, translation.target_subwords.length);
+    const given = new Map(
+      changed.map(({ position, weights }) => [position, this.checkWeights(weights, src.length)])
+    );
+    const layers = this.model.watch(part, src, read, given);
     // The end counts as a word.
     const withEnd = (wordOf, end, words) => wordOf.map((word, i) => (i === end ? words.length - 1 : word));
-    const rowWords = withEnd(translation.target_word_of, translation.ids.length, translation.target_words);
-    const columnWords = withEnd(translation.source_word_of, length - 1, translation.source_words);
+    const target = withEnd(translation.target_word_of, translation.ids.length, translation.target_words);
+    const source = withEnd(translation.source_word_of, src.length - 1, translation.source_words);
+    const before = [0]; // the word of each token that the decoder has read; the first is <s>
+    for (const word of target.slice(0, -1)) before.push(word === null ? before.at(-1) : word + 1);
+    const sides = { cross: [target, source], encoder: [source, source], decoder: [target, before] };
+    const ofWords = (weights) => overWords(weights, ...sides[part]).map(roundWeights);
     return {
-      part: "cross",
-      words: [heads.map((weights) => overWords(weights, rowWords, columnWords).map(roundWeights))],
-      subwords: [heads.map((weights) => weights.map((row) => roundWeights([...row])))],
+      part,
+      words: layers.map((heads) => heads.map(ofWords)),
+      subwords: layers.map((heads) => heads.map((weights) => weights.map((row) => roundWeights([...row])))),
     };
   }
 

@@ -65,8 +65,8 @@ export function readState(address, specification) {
   const given = new URLSearchParams(address.replace(/^[#?]/, ""));
   const state = {};
   for (const [key, { read, otherwise }] of Object.entries(specification)) {
-    const found = given.get(key);
-    state[key] = (found === null ? null : read(found)) ?? structuredClone(otherwise);
+    const found = given.getAll(key); // of a list, each may have been written alone
+    state[key] = (found.length ? read(found.join(",")) : null) ?? structuredClone(otherwise);
   }
   return state;
 }

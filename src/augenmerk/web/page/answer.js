@@ -1,12 +1,15 @@
 /** What one model answers: its translation, remarks about it, and the picture of its attention. */
 
 import { wholeText } from "./compare.js";
-import { find, make, replaceInside } from "./dom.js";
-import { describePointed, makeHeatMap, makeScale } from "./heatmap.js";
-import { makeLines } from "./lines.js";
+import { find } from "./dom.js";
+import { chooseGrid, describeSmallMaps, isSmall } from "./heads.js";
+import { describeHeatMap, describePointed, describeScale, lightMap } from "./heatmap.js";
+import { describeLines, lightLines } from "./lines.js";
+import { button, isolate } from "./parts.js";
 import { makeGrid, showPercent } from "./shown.js";
 import { changedBefore, forgetChoices } from "./state.js";
 import { explainError } from "./texts.js";
+import { h } from "./view.js";
 
 /** The texts that say why a sentence is unlike what a model learnt from, by Python's names of the reasons. */
 const UNFAMILIAR = {
@@ -27,49 +30,55 @@ export function placeIn({ state }, { number, translation }) {
   return logs.length ? logs.indexOf(Math.min(...logs)) : -1;
 }
 
-/** Draws an answer. */
-export function drawAnswer(app, answer) {
-  const { state, t } = app;
-  const { number } = answer;
-  const box = find(`answer-${number}`);
-  const inside = (name) => box.querySelector(`.${name}`);
+/** Describes an answer. */
+export function describeAnswer(app, answer) {
+  const { state, answers } = app;
+  const { number, model } = answer;
   const translation = state.text.trim() ? answer.translation : null;
-  box.classList.toggle("waiting", answer.waiting);
   const [status, kind] = describeStatus(app, answer);
-  inside("status").textContent = status;
-  inside("status").className = `status ${kind}`;
   // A screen reader says it when it changes, and does not when it stays.
-  const spoken = translation ? wholeText(translation) : "";
-  if (!answer.waiting && inside("spoken").textContent !== spoken) inside("spoken").textContent = spoken;
-  replaceInside(inside("forced"), ...describeForced(app, answer));
-  answer.view = null;
-  answer.grid = translation?.target_words.length
-    ? makeGrid(translation, state.unit, answer.model.isBpe)
-    : null;
-  if (answer.grid === null) {
-    replaceInside(inside("said"));
-    replaceInside(inside("picture"));
-    return;
-  }
-  const { grid } = answer;
-  const rowAt = (token) => (token >= 0 ? grid.rowOf(token) : -1);
-  const chosen = rowAt(placeIn(app, answer));
-  const changed = changedBefore(state, number, Infinity).map(({ position }) => rowAt(position));
+  if (!answer.waiting) answer.spoken = translation ? wholeText(translation) : "";
+  const heading =
+    answers.length > 1
+      ? h("h2", {}, isolate(model.data.name))
+      : h("h2", { class: "label" }, app.nameSide("translation", "target_language"));
+  const own = translation?.target_words.length ? makeGrid(translation, state.unit, model.isBpe) : null;
+  const shown = own && chooseGrid(app, answer, own);
+  answer.own = own;
+  answer.grid = shown?.grid ?? null;
+  const rowAt = (token) => (token >= 0 ? own.rowOf(token) : -1);
+  const chosen = own ? rowAt(placeIn(app, answer)) : -1;
   const on = {
     point: (row, column) => point(app, answer, row, column),
-    select: (row) => app.change({ selectedModel: number, at: grid.rows[row].token, tried: null }),
+    select: (row) => app.change({ selectedModel: number, at: own.rows[row].token, tried: null }),
   };
-  drawSaid(inside("said"), app, answer, chosen, on);
-  const room = inside("picture").clientWidth;
-  const style = getComputedStyle(document.documentElement);
-  answer.view =
-    app.hooks.makePicture?.(app, answer, chosen, on, room) ??
-    (state.view === "map"
-      ? makeHeatMap(grid, chosen, changed, t, on, room)
-      : makeLines(grid, chosen, t, on, style, room));
-  const readout = make("p", { class: "readout", role: "status" }, answer.view.hint ?? t("pointHint"));
-  const under = make("div", { class: "under" }, readout, ...(state.view === "map" ? [makeScale(t)] : []));
-  replaceInside(inside("picture"), answer.view.element, under);
+  const changed = own && changedBefore(state, number, Infinity).map(({ position }) => rowAt(position));
+  return h(
+    "article",
+    { key: number, class: answer.waiting ? "card answer waiting" : "card answer", id: `answer-${number}` },
+    heading,
+    h("p", { class: "said", dir: "auto" }, own && describeSaid(app, answer, chosen, on)),
+    h("p", { class: "spoken unseen", role: "status" }, answer.spoken),
+    h("p", { class: "forced" }, describeForced(app, answer)),
+    h("p", { class: `status ${kind}` }, status),
+    h("div", { class: "picture" }, own && drawPicture(app, answer, shown, chosen, changed, on))
+  );
+}
+
+/** Describes the picture of an answer: of the mean over all heads, of one head, or of all of them. */
+function drawPicture(app, { number }, { grid, isSource, name, maps }, chosen, changed, on) {
+  const { state, t } = app;
+  const readout = (text) => h("p", { class: "readout", role: "status" }, text);
+  if (maps) return [describeSmallMaps(maps, app), h("div", { class: "under" }, readout(t("smallHint")))];
+  const room = find(`answer-${number}`)?.querySelector(".picture").clientWidth ?? 0;
+  const row = isSource ? -1 : chosen;
+  const points = isSource ? { ...on, select: () => {} } : on;
+  const isMap = state.view === "map";
+  const picture = isMap
+    ? describeHeatMap(grid, row, name ? [] : changed, t, points, room, name)
+    : describeLines(grid, row, t, points, room, name);
+  const under = h("div", { class: "under" }, readout(t("pointHint")), isMap && describeScale(t));
+  return [name && h("p", { class: "head-name" }, name), picture, under];
 }
 
 /** Says why there is no translation, or what is to be known about the one there is. */
@@ -94,87 +103,73 @@ function describeStatus({ state, t }, { translation, waiting, ready, error, fail
 
 /** Says that a translation has to begin in some way, or with which changed attention it was made. */
 function describeForced({ state, t, change }, { number, model, translation }) {
-  if (state.changedModel !== number || (!state.begin.length && !state.changed.length)) return [];
-  const remarks = [];
+  if (state.changedModel !== number || (!state.begin.length && !state.changed.length)) return null;
+  let remark = "";
   if (state.changed.length) {
     const places = state.changed.map(({ position }) => String(position + 1));
-    const list = new Intl.ListFormat(t.language).format(places);
-    remarks.push(t(places.length > 1 ? "changedAtPlaces" : "changedAt", { place: list }));
+    const place = new Intl.ListFormat(t.language).format(places);
+    remark = t(places.length > 1 ? "changedAtPlaces" : "changedAt", { place });
   } else {
     const begun = translation?.target_subwords.slice(0, state.begin.length) ?? ["…"];
     const words = model.isBpe ? begun.join("").replaceAll("▁", " ").trim() : begun.join(" ");
-    remarks.push(t("begun", { words: `\u2068${words}\u2069` }));
+    remark = t("begun", { words: `\u2068${words}\u2069` });
   }
-  const undo = make("button", { type: "button", onclick: () => change(forgetChoices()) }, t("undo"));
-  return [make("span", {}, remarks.join(" ")), " ", undo];
+  return [h("span", {}, remark), " ", button(t("undo"), () => change(forgetChoices()))];
 }
 
-/** Writes the translation: of the sentence that is looked at as words, of each other one as a button. */
-function drawSaid(container, app, answer, chosen, on) {
+/** Describes the translation: of the sentence that is looked at as words, of each other one as a button. */
+function describeSaid(app, answer, chosen, on) {
   const { translation } = answer;
   const { sentences = [translation], sentence: looked = 0 } = translation;
   let rest = wholeText(translation);
-  const nodes = sentences.flatMap(({ source, translation: text }, number) => {
+  const nodes = sentences.map(({ source, translation: text }, number) => {
     const place = rest.indexOf(text);
     const between = rest.slice(0, place);
     rest = rest.slice(place + text.length);
-    if (number === looked) return [between, ...makeWords(app, answer, chosen, on)];
+    if (number === looked) return [between, describeWords(app, answer, chosen, on)];
     const look = () => app.change({ ...forgetChoices(), sentence: number });
-    // Unlike a button, it is broken into lines like any text.
-    const other = {
-      class: "sentence",
-      role: "button",
-      tabindex: 0,
-      "data-key": `sentence-${number}`,
-      title: app.t("lookAtSentence", { source }),
-      onclick: look,
-      onkeydown: (event) => {
-        if (event.key !== "Enter" && event.key !== " ") return;
-        event.preventDefault();
-        look();
-      },
+    const press = (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      look();
     };
-    return [between, make("span", other, text || "∅")];
+    // Unlike a button, it is broken into lines like any text.
+    const title = app.t("lookAtSentence", { source });
+    const other = { class: "sentence", role: "button", tabindex: 0, title, onclick: look, onkeydown: press };
+    return [between, h("span", { key: `sentence-${number}`, ...other }, text || "∅")];
   });
-  replaceInside(container, ...nodes, rest);
+  return [nodes, rest];
 }
 
-/** Returns the words of a translation, which can be pointed at and chosen. */
-function makeWords({ state, t }, { grid, translation }, chosen, on) {
+/** Describes the words of a translation, which can be pointed at and chosen. */
+function describeWords({ state, t }, { own, translation }, chosen, on) {
   // Spaces between words are those of the translation: none before a full stop. Subwords stand apart.
   let rest = translation.translation;
-  return grid.rows.flatMap((row, number) => {
-    const word = make(
-      "button",
-      {
-        type: "button",
-        class: row.end ? "word end" : "word",
-        "data-key": `word-${number}`,
-        "aria-pressed": String(number === chosen),
-        title: row.end ? t("end") : showPercent(row.probability, t.language),
-        onpointerenter: () => on.point(number, -1),
-        onpointerleave: () => on.point(-1, -1),
-        onfocus: () => on.point(number, -1),
-        onblur: () => on.point(-1, -1),
-        onclick: () => on.select(number),
-      },
-      row.text
-    );
-    const place = state.unit === "words" ? rest.indexOf(row.text) : -1;
-    if (place >= 0) rest = rest.slice(place + row.text.length);
-    return number > 0 && (place !== 0 || row.end) ? [" ", word] : [word];
+  const leave = () => on.point(-1, -1);
+  return own.rows.map(({ text, end, probability }, number) => {
+    const look = () => on.point(number, -1);
+    const pointed = { onpointerenter: look, onpointerleave: leave, onfocus: look, onblur: leave };
+    const word = button(text, () => on.select(number), {
+      key: `word-${number}`,
+      class: end ? "word end" : "word",
+      "aria-pressed": String(number === chosen),
+      title: end ? t("end") : showPercent(probability, t.language),
+      ...pointed,
+    });
+    const place = state.unit === "words" ? rest.indexOf(text) : -1;
+    if (place >= 0) rest = rest.slice(place + text.length);
+    return number > 0 && (place !== 0 || end) ? [" ", word] : word;
   });
 }
 
 /** Lights up what is pointed at, and says its numbers; -1 is no row or no column. */
-function point({ t }, answer, row, column) {
-  if (!answer.view) return;
-  answer.view.light(row, column);
+function point({ t, state }, answer, row, column) {
   const box = find(`answer-${answer.number}`);
-  const hint = answer.view.hint ?? t("pointHint");
-  const shown = answer.view.grid ?? answer.grid;
-  box.querySelector(".readout").textContent =
-    answer.view.hint ?? (describePointed(shown, row, column, t) || hint);
+  const picture = box.querySelector(".picture .map, .picture .lines");
+  if (!picture || isSmall(state)) return;
+  if (state.view === "map") lightMap(picture, row, column);
+  else lightLines(picture, row, column);
+  box.querySelector(".readout").textContent = describePointed(answer.grid, row, column, t) || t("pointHint");
   const words = box.querySelectorAll(".said .word");
   words.forEach((word, number) => word.classList.toggle("lit", number === row));
 }

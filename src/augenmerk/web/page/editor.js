@@ -4,9 +4,20 @@
  * is shown of the next word under changed weights is exact.
  */
 
-import { isolate, make } from "./dom.js";
-import { makeBars } from "./next.js";
-import { showNumber, showPercent, showToken } from "./shown.js";
+import { placeIn } from "./answer.js";
+import { find } from "./dom.js";
+import { describeBars } from "./next.js";
+import { button, hint, isolate } from "./parts.js";
+import { showNumber, showPercent, showToken, sourceTokens } from "./shown.js";
+import { changedBefore, roundToThousandths } from "./state.js";
+import { explainError } from "./texts.js";
+import { h, render } from "./view.js";
+import { findToken } from "./vocabulary.js";
+
+const CANDIDATES = 60; // how many next words are asked for, to compare and to offer
+const SHOWN = 7; // how many of them are shown
+
+// -- weights -----------------------------------------------------------------------------------------------
 
 /** Returns weights with one of them set; the others share the rest in the proportions they had. */
 function setWeight(weights, place, value) {
@@ -19,213 +30,277 @@ function setWeight(weights, place, value) {
   });
 }
 
-/** Returns the same weight for every source token. */
-function evenWeights(count) {
-  return Array(count).fill(1 / count);
-}
-
-/** Returns all of the weight on one source token. */
-function oneWeight(count, place) {
-  return Array.from({ length: count }, (_, i) => (i === place ? 1 : 0));
-}
-
 /** Returns weights with two of them exchanged. */
 function swapWeights(weights, a, b) {
-  return weights.map((weight, i) => (i === a ? weights[b] : i === b ? weights[a] : weight));
+  return weights.with(a, weights[b]).with(b, weights[a]);
 }
 
-/** The controls for the weights of one place. It is made again for another position, and kept while one drags. */
-export class Editor {
-  /**
-   * `tokens` are the source tokens as shown, and `isMultiHead` says whether all heads will get the weights.
-   * `on` has change(weights), goOn(weights) and want(text, id); the id is there if the word was offered.
-   */
-  constructor({ tokens, own, weights, word, isBpe, isMultiHead }, t, on) {
-    this.own = own;
-    this.weights = weights;
-    this.t = t;
-    this.on = on;
-    this.isBpe = isBpe;
-    this.sliders = tokens.map((token, place) =>
-      make("input", {
-        type: "range",
-        min: 0,
-        max: 1,
-        step: 0.01,
-        "aria-label": t("weightOf", { word: token }),
-        oninput: (event) => this.set(setWeight(this.weights, place, event.target.valueAsNumber), place),
-      })
-    );
-    this.numbers = tokens.map((token, place) =>
-      make("input", {
-        type: "number",
-        min: 0,
-        max: 100,
-        step: 1,
-        "aria-label": t("percentOf", { word: token }),
-        onchange: (event) =>
-          this.set(setWeight(this.weights, place, (event.target.valueAsNumber || 0) / 100)),
-      })
-    );
-    const rows = tokens.map((token, place) => {
-      const ownMark = make("span", {
-        class: "own",
-        title: t("ownWeight", { weight: showNumber(own[place], t.language) }),
-      });
-      ownMark.style.setProperty("--own", own[place]);
-      const all = {
-        type: "button",
-        class: "word",
-        title: t("allOn", { word: token }),
-        onclick: () => this.set(oneWeight(tokens.length, place)),
-      };
-      return make(
-        "tr",
-        {},
-        make("th", { scope: "row" }, make("button", all, isolate(token))),
-        make("td", { class: "slide" }, this.sliders[place], ownMark),
-        make("td", {}, this.numbers[place], make("span", { class: "unit", "aria-hidden": "true" }, "%"))
-      );
-    });
-    const choice = (label, start) => {
-      const options = tokens.map((token, place) =>
-        make("option", { value: place, selected: place === start }, token)
-      );
-      return make("select", { "aria-label": label }, ...options);
-    };
-    const [strongest, second] = [...own.keys()].sort((a, b) => own[b] - own[a]);
-    this.first = choice(t("swapFirst"), strongest);
-    this.second = choice(t("swapSecond"), second ?? strongest);
-    const button = (text, onclick, attributes = {}) =>
-      make("button", { type: "button", onclick, ...attributes }, text);
-    this.wish = make("input", {
-      type: "text",
-      id: "wish",
-      dir: "auto",
-      autocomplete: "off",
-      spellcheck: "false",
-      list: "wishes",
-    });
-    this.wishes = make("datalist", { id: "wishes" });
-    this.offered = new Map(); // the id of each word that is offered
-    this.answer = make("p", { class: "answer", role: "status" });
-    this.bars = make("div", { class: "prediction" });
-    const form = make(
-      "form",
-      {
-        class: "wanted",
-        onsubmit: (event) => {
-          event.preventDefault();
-          const text = this.wish.value.trim();
-          if (text) this.on.want(text, this.offered.get(text));
-        },
-      },
-      make("label", { for: "wish" }, t("wanted")),
-      make("span", { class: "together" }, this.wish, make("button", { type: "submit" }, t("find"))),
-      this.wishes,
-      this.answer
-    );
-    this.element = make(
+// -- asking ------------------------------------------------------------------------------------------------
+
+/**
+ * Returns why the attention of an answer cannot be changed, as a text and its values; null if it can.
+ * @returns {any}
+ */
+function refuse(app, answer, at) {
+  const { architecture, attention } = answer.model.data;
+  const message = app.hooks.refuseChange?.(app, answer);
+  if (message) return ["unexpected", { message }];
+  if (architecture === "transformer") return ["changeTransformer"];
+  if (attention === "none") return ["changeNone"];
+  if (answer.failure) return ["loadFailed", { reason: explainError(answer.failure, app.t) }];
+  if (!answer.ready) return ["changeWaiting"];
+  return at < 0 ? ["changeHint"] : null;
+}
+
+/** Opens the editor of the place that is looked at, unless it is open; that of the same place is kept as it is. */
+function followPlace(app, answer, at) {
+  const key = JSON.stringify([app.state.selectedModel, at, answer.asked, app.reads]);
+  if (key === app.editor?.key || answer.waiting) return;
+  const { translation, model } = answer;
+  app.editor = {
+    key,
+    at,
+    answer,
+    shown: app.editor?.shown, // what is seen until this one has its answer
+    tokens: sourceTokens(translation, model.isBpe).map((token) => showToken(token, model.isBpe)),
+    word: `\u2068${showToken(translation.target_subwords[at], model.isBpe)}\u2069`,
+    question: { text: translation.source, prefix: translation.ids.slice(0, at) },
+    said: "", // what was found for a wish
+    error: null,
+  };
+  open(app, app.editor);
+}
+
+/** Asks for the next word under the model's own attention, and under that which the address says. */
+async function open(app, editor) {
+  const { state } = app;
+  const { at, answer, question } = editor;
+  await attempt(app, editor, async () => {
+    const own = await answer.model.ask("predict", { ...question, count: CANDIDATES, weights: null });
+    const changed = changedBefore(state, answer.number, at + 1).find(({ position }) => position === at);
+    const { tried } = state.at === at ? state : {};
+    const given = tried === "own" ? null : (tried ?? changed?.weights);
+    const weights = given?.length === own.weights.length ? given : own.weights;
+    const [first, second = first] = [...own.weights.keys()].sort((a, b) => own.weights[b] - own.weights[a]);
+    const before = { own, weights, changed, first, second, now: own };
+    const now = weights === own.weights ? own : await predict(editor, before, weights);
+    if (editor === app.editor) Object.assign(editor, before, { now, shown: null });
+  });
+}
+
+/** Asks for the next word under some weights; the heads of a model's own attention differ, so it is not asked for by them. */
+function predict({ answer, question }, { own }, weights) {
+  const asked = weights === own.weights ? null : roundToThousandths(weights);
+  return answer.model.ask("predict", { ...question, count: CANDIDATES, weights: asked });
+}
+
+/** Does something of an editor, shows what came of it, or why nothing did. */
+async function attempt(app, editor, act) {
+  try {
+    await act();
+    editor.error = null;
+  } catch (error) {
+    editor.error = error;
+  }
+  if (editor === app.editor) drawEditor(app);
+}
+
+/** Takes other weights, and asks for the next word under them. */
+function take(app, editor, weights) {
+  const { at, answer, own, changed } = editor;
+  const kept = weights === own.weights ? (changed ? "own" : null) : roundToThousandths(weights);
+  editor.weights = weights;
+  app.keep({ selectedModel: answer.number, at, tried: kept });
+  drawEditor(app);
+  attempt(app, editor, async () => {
+    editor.now = await predict(editor, editor, weights);
+  });
+}
+
+/** Translates on under the weights. */
+function goOn(app, { at, answer, own, weights, question }) {
+  const rows = changedBefore(app.state, answer.number, at);
+  if (weights !== own.weights) rows.push({ position: at, weights: roundToThousandths(weights) });
+  app.goOnFrom(answer.number, question.prefix, rows, at);
+}
+
+/**
+ * Finds the attention under which a word is likeliest, and takes the weights: those under which it comes first, or else
+ * those under which it is as likely as it gets.
+ */
+async function want(app, editor, text) {
+  const { t } = app;
+  const { answer, question, own } = editor;
+  const { isBpe, settings } = answer.model;
+  const offered = own.tokens.find((token) => showToken(token.text, isBpe) === text);
+  const token = offered?.id ?? findToken(settings, text);
+  if (token < 0) {
+    editor.said = t("notInVocabulary", { word: text });
+    drawEditor(app);
+    return;
+  }
+  try {
+    const found = await answer.model.ask("wanted", { ...question, token });
+    if (editor !== app.editor) return;
+    editor.said = describeFound(found, text, isBpe, t);
+    const isFirst = found.probability > found.best.probability;
+    take(app, editor, found.wins && !isFirst ? found.winning_weights : found.weights);
+  } catch (error) {
+    editor.said = t("failed", { reason: explainError(error, t) });
+    drawEditor(app);
+  }
+}
+
+/** Says what was found for a wish. */
+function describeFound({ probability, own_probability, wins, best }, text, isBpe, t) {
+  const percent = (share) => showPercent(share, t.language);
+  const leads = probability > best.probability;
+  const key = wins === null ? "undecided" : !wins ? "losesTo" : leads ? "wins" : "winsElsewhere";
+  return t(key, {
+    word: `\u2068${text}\u2069`,
+    probability: percent(probability),
+    own: percent(own_probability),
+    best: `\u2068${showToken(best.text, isBpe)}\u2069`,
+    other: percent(best.probability),
+  });
+}
+
+// -- drawing -----------------------------------------------------------------------------------------------
+
+/** Draws the editor of the place that is looked at. */
+export function drawEditor(app) {
+  if (!app.state.open.includes("change")) return;
+  const answer = app.answers[app.state.selectedModel];
+  const at = placeIn(app, answer);
+  const refused = refuse(app, answer, at);
+  if (refused) app.editor = null;
+  else followPlace(app, answer, at);
+  const { editor, t } = app;
+  if (editor && !editor.shown && editor.own) editor.shown = editor;
+  /** @type {any} */
+  let content = hint(refused ? t(...refused) : t("changeWaiting"));
+  if (editor?.error && !editor.own) {
+    content = h("p", { class: "error" }, t("failed", { reason: explainError(editor.error, t) }));
+  } else if (editor?.shown) {
+    content = describe(app, editor.shown);
+  }
+  render(find("change-content"), content);
+}
+
+function describe(app, editor) {
+  const { t } = app;
+  const { key, word, own, tokens, answer } = editor;
+  const set = (weights) => take(app, editor, weights);
+  const even = () => set(own.weights.map(() => 1 / tokens.length));
+  const swap = () => set(swapWeights(editor.weights, editor.first, editor.second));
+  const choose = (name, label) => {
+    const onchange = ({ target }) => (editor[name] = Number(target.value));
+    const options = tokens.map((token, place) => h("option", { value: place }, token));
+    return h("select", { "aria-label": t(label), value: editor[name], onchange }, options);
+  };
+  const isMultiHead = answer.model.data.attention === "multi-head";
+  const weights = h(
+    "div",
+    { class: "weights" },
+    h(
       "div",
-      { class: "editor" },
-      make(
-        "div",
-        { class: "weights" },
-        make(
-          "div",
-          { class: "buttons" },
-          button(t("own"), () => this.set(this.own)),
-          button(t("uniform"), () => this.set(evenWeights(tokens.length))),
-          make(
-            "span",
-            { class: "together" },
-            this.first,
-            this.second,
-            button(t("swap"), () => this.swap())
-          )
-        ),
-        make(
-          "table",
-          {},
-          make("caption", { class: "unseen" }, t("weightsCaption", { word })),
-          make("tbody", {}, ...rows)
-        ),
-        make("p", { class: "hint" }, t("editorHint"), ...(isMultiHead ? [" ", t("allHeads")] : []))
-      ),
-      make(
-        "div",
-        { class: "effect" },
-        make("h3", {}, t("nextNow")),
-        this.bars,
-        make(
-          "p",
-          { class: "buttons" },
-          button(t("goOn"), () => this.on.goOn(this.weights), { class: "main" })
-        ),
-        form
+      { class: "buttons" },
+      button(t("own"), () => set(own.weights)),
+      button(t("uniform"), even),
+      h(
+        "span",
+        { class: "together" },
+        choose("first", "swapFirst"),
+        choose("second", "swapSecond"),
+        button(t("swap"), swap)
       )
-    );
-    this.paint();
-  }
+    ),
+    h(
+      "table",
+      {},
+      h("caption", { class: "unseen" }, t("weightsCaption", { word })),
+      h(
+        "tbody",
+        {},
+        tokens.map((token, place) => describeWeight(editor, token, place, set, t))
+      )
+    ),
+    hint([t("editorHint"), isMultiHead && [" ", t("allHeads")]])
+  );
+  const effect = h(
+    "div",
+    { class: "effect" },
+    h("h3", {}, t("nextNow")),
+    h("div", { class: "prediction" }, describePrediction(editor, t)),
+    h(
+      "p",
+      { class: "buttons" },
+      button(t("goOn"), () => goOn(app, editor), { class: "main" })
+    ),
+    describeWish(app, editor)
+  );
+  const lead = h("p", { class: "lead" }, t("changeFor", { word }));
+  return [lead, h("div", { key, class: "editor" }, weights, effect)];
+}
 
-  /** Takes new weights; the slider that is being dragged is left alone. */
-  set(weights, dragged = -1) {
-    this.weights = weights;
-    this.paint(dragged);
-    this.on.change(weights);
-  }
+/** Describes the row of a source token. */
+function describeWeight({ own, weights }, token, place, set, t) {
+  const weight = weights[place];
+  const slider = {
+    ...{ type: "range", min: 0, max: 1, step: 0.01, value: weight, style: { "--share": weight } },
+    "aria-label": t("weightOf", { word: token }),
+    oninput: ({ target }) => set(setWeight(weights, place, target.valueAsNumber)),
+  };
+  const number = {
+    ...{ type: "number", min: 0, max: 100, step: 1, value: String(Math.round(weight * 100)) },
+    "aria-label": t("percentOf", { word: token }),
+    onchange: ({ target }) => set(setWeight(weights, place, (target.valueAsNumber || 0) / 100)),
+  };
+  const mark = {
+    class: "own",
+    title: t("ownWeight", { weight: showNumber(own.weights[place], t.language) }),
+    style: { "--own": own.weights[place] },
+  };
+  const all = { class: "word", title: t("allOn", { word: token }) };
+  const choose = () => set(weights.map((_, i) => Number(i === place)));
+  return h(
+    "tr",
+    {},
+    h("th", { scope: "row" }, button(isolate(token), choose, all)),
+    h("td", { class: "slide" }, h("input", slider), h("span", mark)),
+    h("td", {}, h("input", number), h("span", { class: "unit", "aria-hidden": "true" }, "%"))
+  );
+}
 
-  swap() {
-    this.set(swapWeights(this.weights, Number(this.first.value), Number(this.second.value)));
-  }
+/** Describes the next words under the weights, with marks where they were under the model's own attention. */
+function describePrediction({ answer, own, now, error }, t) {
+  if (error) return h("p", { class: "error" }, explainError(error, t));
+  const before = new Map(own.tokens.map((token) => [token.id, token.probability]));
+  const tokens = now.tokens.slice(0, SHOWN).map((token) => ({ ...token, own: before.get(token.id) ?? 0 }));
+  return describeBars(tokens, answer.model.isBpe, t);
+}
 
-  paint(dragged = -1) {
-    this.weights.forEach((weight, place) => {
-      if (place !== dragged) this.sliders[place].value = weight;
-      this.sliders[place].style.setProperty("--share", weight);
-      this.numbers[place].value = String(Math.round(weight * 100));
-    });
-  }
-
-  /** Shows the next words under the weights, with marks where they were under the model's own attention. */
-  showPrediction(own, now) {
-    const before = new Map(own.tokens.map((token) => [token.id, token.probability]));
-    const tokens = now.tokens.slice(0, 7).map((token) => ({ ...token, own: before.get(token.id) ?? 0 }));
-    this.bars.replaceChildren(makeBars(tokens, this.isBpe, this.t, null));
-    this.offered.clear();
-    for (const { id, text } of own.tokens) {
-      const shown = showToken(text, this.isBpe);
-      if (!this.offered.has(shown)) this.offered.set(shown, id);
-    }
-    this.wishes.replaceChildren(...[...this.offered.keys()].map((value) => make("option", { value })));
-  }
-
-  /** Shows an error where the next words would be. */
-  showError(message) {
-    this.bars.replaceChildren(make("p", { class: "error" }, message));
-  }
-
-  /**
-   * Says what was found for a wish, and takes the weights: those under which the word comes first, or else
-   * those under which it is as likely as it gets.
-   */
-  showWanted(text, { weights, winning_weights, probability, own_probability, wins, best }) {
-    const { t } = this;
-    const percent = (share) => showPercent(share, t.language);
-    const leads = probability > best.probability;
-    const key = wins === null ? "undecided" : !wins ? "losesTo" : leads ? "wins" : "winsElsewhere";
-    this.answer.textContent = t(key, {
-      word: `\u2068${text}\u2069`,
-      probability: percent(probability),
-      own: percent(own_probability),
-      best: `\u2068${showToken(best.text, this.isBpe)}\u2069`,
-      other: percent(best.probability),
-    });
-    this.set(wins && !leads ? winning_weights : weights);
-  }
-
-  /** Says why there is no answer to a wish. */
-  refuse(message) {
-    this.answer.textContent = message;
-  }
+/** Describes the form in which the user says what the model shall say. */
+function describeWish(app, editor) {
+  const { t } = app;
+  const onsubmit = (event) => {
+    event.preventDefault();
+    const text = find("wish").value.trim();
+    if (text) want(app, editor, text);
+  };
+  const offered = new Set(editor.own.tokens.map(({ text }) => showToken(text, editor.answer.model.isBpe)));
+  const typed = { type: "text", dir: "auto", autocomplete: "off", spellcheck: "false" };
+  const field = h("input", { id: "wish", list: "wishes", ...typed });
+  return h(
+    "form",
+    { class: "wanted", onsubmit },
+    h("label", { for: "wish" }, t("wanted")),
+    h("span", { class: "together" }, field, h("button", { type: "submit" }, t("find"))),
+    h(
+      "datalist",
+      { id: "wishes" },
+      [...offered].map((value) => h("option", { value }))
+    ),
+    h("p", { class: "answer", role: "status" }, editor.said)
+  );
 }

@@ -3,38 +3,38 @@
  * by `start.js` in an exported page, and by `workbench/translate.js` with a server behind it.
  */
 
-import { drawAnswer } from "./answer.js";
-import { makeComparison } from "./compare.js";
+import { readState, writeState } from "./address.js";
+import { describeAnswer } from "./answer.js";
+import { describeComparison } from "./compare.js";
 import { copyAnswer } from "./copy.js";
-import { fillSelect, find, findAll, isolate, make, replaceInside } from "./dom.js";
-import { drawBeam, drawEditor, drawPlace } from "./panels.js";
-import { forgetChoices, makeState, PANELS, readState, UNITS, VIEWS, writeState } from "./state.js";
+import { fillSelect, find, findAll, onOtherWidth } from "./dom.js";
+import { drawEditor } from "./editor.js";
+import { chooseHeads, describeHeads } from "./heads.js";
+import { describePlace, drawBeam } from "./panels.js";
+import { button, isolate } from "./parts.js";
+import { forgetChoices, PANELS, specifyState, UNITS, VIEWS } from "./state.js";
 import { restoreExample } from "./stored.js";
 import { applySwitches } from "./switches.js";
 import { chooseLanguage, makeTexts, nameLanguage, PAGE_TEXTS } from "./texts.js";
+import { h, render } from "./view.js";
 
 const PAUSE = 120; // milliseconds without a key before a sentence is translated, or after a slider was moved
 const REST = 2000; // milliseconds without a key after which what is typed is another step
 const BEAMS = [1, 2, 3, 4, 5, 8, 10, 20, 50];
 const STEPS = ["text", "sentence", "models", "begin", "changed"]; // each change of these is a step back
 
-let page = null; // what the page consists of; its `models` may be exchanged
-let untouched = null; // the state of a page that nobody has touched
-let hooks = {}; // see `startPage`
-
 /** What all parts of the page share: the state, the texts, and for each model what it answers. */
 const app = {
-  page,
-  hooks,
+  page: null, // what the page consists of; its `models` and `examples` may be exchanged
+  hooks: {}, // see `startPage`
+  specification: null, // of the state, as the address has it
   state: null,
   t: makeTexts("en"),
   answers: [],
+  editor: null, // of changed attention
+  beam: null, // the tree that is shown
   reads: 0, // how often the address was taken over
-  change,
-  choose,
-  keep,
-  writeAddress,
-  takeModels,
+  ...{ change, keep, writeAddress, takeModels, goOnFrom, nameSide },
 };
 
 let typing = 0; // the timer that runs while the user types
@@ -52,7 +52,7 @@ function change(changes, isTyped = false) {
   typed = isTyped ? performance.now() : -REST;
   if (app.state.theme !== before.theme || app.state.language !== before.language) applyLook();
   if (app.state.models !== before.models) takeModels(app.state.models);
-  app.answers.forEach(ask);
+  app.answers.forEach(askModel);
   draw();
 }
 
@@ -63,12 +63,17 @@ function keep(changes) {
   dragging = setTimeout(writeAddress, PAUSE);
 }
 
+/** Has a model translate on from the ids that the translation begins with, under changed attention. */
+function goOnFrom(number, begin, changed, at) {
+  change({ changedModel: number, selectedModel: number, begin, changed, at, tried: null, step: -1 });
+}
+
 /** Writes the state into the address; with `isStep`, "Back" leads to the one before. */
 function writeAddress(isStep = false) {
   clearTimeout(dragging);
-  const fragment = writeState(app.state, untouched);
-  if (fragment === location.hash) return;
-  const address = fragment === "#" ? location.pathname + location.search : fragment;
+  const fragment = writeState(app.state, app.specification);
+  if (fragment === location.hash.slice(1)) return;
+  const address = fragment ? `#${fragment}` : location.pathname + location.search;
   try {
     if (isStep) history.pushState(null, "", address);
     else history.replaceState(null, "", address);
@@ -84,34 +89,38 @@ function choose(text, changes = {}, isTyped = false) {
   change({ ...forgetChoices(), text, ...changes }, isTyped);
 }
 
-/** Takes over what the address says. */
-function readAddress() {
+/** Takes over what the address says; colours and language stay when one goes back. */
+function readAddress(isBack = true) {
   clearTimeout(dragging);
   app.reads += 1;
-  if (hooks.chooseModels) {
-    takeModels(new URLSearchParams(location.hash.slice(1)).get("models") ?? untouched.models);
-  }
-  const { theme, language } = app.state; // these stay when one goes back
+  let { theme, language, models } = readState(location.hash, app.specification);
+  if (app.hooks.chooseModels) takeModels(models);
+  if (isBack) ({ theme, language } = app.state);
   typed = -REST;
-  app.state = readState(location.hash, { ...untouched, theme, language }, page);
+  app.state = { ...readState(location.hash, app.specification), theme, language };
   find("text").value = app.state.text;
   applyLook();
-  app.answers.forEach(ask);
+  app.answers.forEach(askModel);
   draw();
+}
+
+/** Names the language of a side in a text, if it is known. */
+function nameSide(key, side) {
+  const code = app.page.models[0][side];
+  return app.t(code ? key : `${key}Unknown`, { language: code && nameLanguage(code, app.t.language) });
 }
 
 /** Applies the colours and the language, and writes all texts of the page that do not depend on a sentence. */
 function applyLook() {
-  const { state } = app;
+  const { state, page, hooks } = app;
   const t = makeTexts(chooseLanguage(state.language, navigator.languages), PAGE_TEXTS, hooks.texts ?? {});
   app.t = t;
   applySwitches(state.theme, t.language, t);
-  for (const node of findAll("[data-text]")) {
-    const code = page.models[0][node.dataset.language];
-    const key = node.dataset.language && !code ? `${node.dataset.text}Unknown` : node.dataset.text;
-    node.textContent = t(key, { language: code && nameLanguage(code, t.language) });
-  }
   for (const node of findAll("[data-title]")) node.title = t(node.dataset.title);
+  for (const node of findAll("[data-text]")) {
+    const { text, language } = node.dataset;
+    node.textContent = language ? nameSide(text, language) : t(text);
+  }
   find("text").placeholder = t("placeholder");
   const possible = BEAMS.filter((beam) => beam <= page.max_beam);
   const beams = [...new Set([...possible, page.beam, state.beam])].sort((a, b) => a - b);
@@ -123,9 +132,13 @@ function applyLook() {
   if (page.models.some((data) => data.rounded)) notices.push(t("rounded"));
   const licences = page.models.map(({ name, licence }) =>
     // The notice comes with the run, in English.
-    make("p", {}, t("licence", { name }), " ", make("span", { lang: "en" }, licence))
+    h("p", {}, t("licence", { name }), " ", h("span", { lang: "en" }, licence))
   );
-  find("notices").replaceChildren(...notices.map((text) => make("p", {}, text)), ...licences);
+  render(
+    find("notices"),
+    notices.map((text) => h("p", {}, text)),
+    licences
+  );
 }
 
 // -- asking ------------------------------------------------------------------------------------------------
@@ -133,21 +146,23 @@ function applyLook() {
 /** Returns what a model is asked in the present state. */
 function questionFor(number) {
   const { text, sentence, beam, begin, changed, changedModel, open } = app.state;
-  const question = { text, sentence, beam, n_best: 1, next: 5, ...hooks.addToQuestion?.(app, number) };
+  const question = { text, sentence, beam, n_best: 1, next: 5 };
+  const heads = chooseHeads(app, number);
+  if (heads) question.heads = heads;
   if (changedModel === number && begin.length) question.prefix = begin;
   if (changedModel === number && changed.length) question.changed = changed;
   return open.includes("beam") ? { ...question, tree: true, n_best: beam } : question;
 }
 
 /** Returns the stored translation that answers a question, if there is one. */
-function findStored(number, { text, sentence, beam, prefix, changed }) {
-  if (sentence !== 0 || beam !== page.beam || prefix || changed) return null;
-  const stored = page.examples.find((each) => each.source === text)?.translations?.[number];
+function findStored(number, /** @type {any} */ { text, sentence, beam, prefix, changed, heads }) {
+  if (sentence !== 0 || beam !== app.page.beam || prefix || changed || heads) return null;
+  const stored = app.page.examples.find((each) => each.source === text)?.translations?.[number];
   return stored ? restoreExample(stored) : null;
 }
 
 /** Asks a model for the translation, unless it is there, stored or on its way. */
-async function ask(answer) {
+async function askModel(answer) {
   const question = questionFor(answer.number);
   const asked = JSON.stringify(question);
   if (asked === answer.asked) return;
@@ -183,7 +198,7 @@ async function loadModels() {
       answer.failure = error;
     }
     if (answers !== app.answers) return;
-    ask(answer);
+    askModel(answer);
     draw();
   }
   document.documentElement.dataset.ready = "";
@@ -191,89 +206,70 @@ async function loadModels() {
 
 /** Takes other models, as the state or the address names them; only with `hooks.chooseModels`. */
 function takeModels(names) {
-  const chosen = hooks.chooseModels(names);
-  if (JSON.stringify(chosen.models) === JSON.stringify(page.models)) {
-    app.page = page = { ...page, examples: chosen.examples };
-    layOutExamples();
+  const chosen = app.hooks.chooseModels(names);
+  const isSame = JSON.stringify(chosen.models) === JSON.stringify(app.page.models);
+  app.page = { ...app.page, examples: chosen.examples };
+  if (isSame) {
+    drawExamples();
     return;
   }
-  exchangeModels(chosen);
+  exchangeModels(chosen.models);
   applyLook();
   loadModels();
 }
 
-/** Makes the answers of models and the places where they are shown. */
-function exchangeModels(changes) {
-  page = { ...page, ...changes };
-  app.page = page;
-  app.answers = page.models.map((data, number) => ({
+/** Has other models answer. */
+function exchangeModels(models) {
+  app.page = { ...app.page, models };
+  const { text, ...specified } = specifyState(app.page);
+  app.specification = { text: app.specification?.text ?? text, ...specified };
+  app.answers = models.map((data, number) => ({
     number,
-    model: hooks.makeModel(data, number),
+    model: app.hooks.makeModel(data, number),
     ready: false,
     failure: null, // the error for which the model could not be read
     error: null, // the error for which it does not answer
     asked: "", // the question whose answer is shown or awaited
     waiting: false,
     translation: null,
-    grid: null, // the rows and columns of the picture
-    view: null, // the picture
+    own: null, // rows and columns of the mean over all heads
+    grid: null, // and of the picture
   }));
-  layOut();
+  document.body.classList.toggle("two", models.length > 1);
+  render(
+    find("name"),
+    models.map(({ name }) => h("span", {}, isolate(name)))
+  );
 }
 
 // -- drawing -----------------------------------------------------------------------------------------------
 
 function draw() {
   const { answers, state, t } = app;
-  for (const answer of answers) drawAnswer(app, answer);
-  replaceInside(find("comparison"), ...(answers.length > 1 ? [makeComparison(answers, t)] : []));
+  const drawAnswers = () =>
+    render(
+      find("answers"),
+      answers.map((answer) => describeAnswer(app, answer))
+    );
+  const isNew = find("answers").childElementCount !== answers.length;
+  drawAnswers();
+  if (isNew) drawAnswers(); // now pictures know how wide their places are
+  render(find("comparison"), answers.length > 1 && describeComparison(answers, t));
+  render(find("heads"), describeHeads(app));
   for (const name of PANELS) find(`panel-${name}`).open = state.open.includes(name);
-  drawPlace(app);
+  render(find("place"), describePlace(app));
   drawEditor(app);
   drawBeam(app);
-  pressExample();
-  hooks.draw?.(app);
+  drawExamples();
+  app.hooks.draw?.(app);
 }
 
-/** Marks the example that is the text. */
-function pressExample() {
-  for (const button of find("examples").querySelectorAll("button")) {
-    button.setAttribute("aria-pressed", String(button.textContent === app.state?.text));
-  }
-}
-
-/** Makes the parts of the page that are there once for each model and each example. */
-function layOut() {
-  const { answers } = app;
-  const heading = ({ model }) =>
-    answers.length > 1
-      ? make("h2", {}, isolate(model.data.name))
-      : make("h2", { class: "label", "data-text": "translation", "data-language": "target_language" });
-  const boxes = answers.map((answer) =>
-    make(
-      "article",
-      { class: "card answer", id: `answer-${answer.number}` },
-      heading(answer),
-      make("p", { class: "said", dir: "auto" }),
-      make("p", { class: "spoken unseen", role: "status" }),
-      make("p", { class: "forced" }),
-      make("p", { class: "status" }),
-      make("div", { class: "picture" })
-    )
-  );
-  if (location.protocol !== "file:") document.querySelector(".from-disk")?.remove();
-  find("answers").replaceChildren(...boxes);
-  document.body.classList.toggle("two", answers.length > 1);
-  find("name").replaceChildren(...answers.map(({ model }) => make("span", {}, isolate(model.data.name))));
-  layOutExamples();
-}
-
-function layOutExamples() {
-  const examples = page.examples.map(({ source }) =>
-    make("button", { type: "button", dir: "auto", onclick: () => choose(source, { sentence: 0 }) }, source)
-  );
-  replaceInside(find("examples"), ...examples);
-  pressExample();
+function drawExamples() {
+  const examples = app.page.examples.map(({ source }) => {
+    const attributes = { dir: "auto", "aria-pressed": String(source === app.state?.text) };
+    return button(source, () => choose(source, { sentence: 0 }), attributes);
+  });
+  render(find("examples"), examples);
 }
 
 function listen() {
@@ -295,43 +291,31 @@ function listen() {
       change({ open: PANELS.filter((each) => (each === name ? panel.open : open.includes(each))) });
     });
   }
-  for (const button of find("copy").querySelectorAll("button")) {
-    button.addEventListener("click", () => copyAnswer(app, button.dataset.form));
+  for (const each of findAll("button", find("copy"))) {
+    each.addEventListener("click", () => copyAnswer(app, each.dataset.form));
   }
-  window.addEventListener("hashchange", readAddress);
-  // Pictures are as wide as there is room, and lines are drawn in the colours of the theme.
+  window.addEventListener("hashchange", () => readAddress());
+  // Small maps are painted in the colours of the theme, and pictures are as wide as there is room.
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
-  let width = window.innerWidth;
-  window.addEventListener("resize", () => {
-    if (window.innerWidth === width) return;
-    width = window.innerWidth;
-    draw();
-  });
+  onOtherWidth(draw);
 }
 
 /**
- * Starts the page. `data` is what it consists of: models, examples, beam and max_beam; `data.untouched` and
- * `data.choices` may add to the state (see `readState`). `given.makeModel(data, number)` returns a model that
- * answers questions. Optional are:
+ * Starts the page. `data` is what it consists of: models, examples, beam and max_beam, and `more` parts of the state.
+ * `hooks.makeModel(data, number)` returns a model that answers questions. Optional are:
  *
  *   chooseModels(names)       {models, examples} for the `models` of the state
- *   addToQuestion(app, n)     what model n is asked besides
- *   makePicture(app, answer, chosen, on, room)   a picture in place of the usual one, or null
  *   refuseChange(app, answer) why attention cannot be changed, or ""
- *   attentionAt(app, answer, place)   the attention of a token, in place of the mean over all heads
  *   texts, notices            a table of further texts, and the keys of those at the foot of the page
  *   writeTexts(app)           writes what else is in the language of `app.t`
  *   draw(app)                 draws what else depends on the state
  */
-export function startPage(data, given) {
-  hooks = given;
-  app.hooks = given;
-  page = data;
-  untouched = { ...makeState(data.beam), text: data.examples[0]?.source ?? "", ...data.untouched };
-  exchangeModels(data);
-  app.state = readState(location.hash, untouched, page);
+export function startPage(data, hooks) {
+  Object.assign(app, { hooks, page: data });
+  exchangeModels(data.models);
+  if (location.protocol !== "file:") document.querySelector(".from-disk")?.remove();
   listen();
-  readAddress();
+  readAddress(false);
   // What is shown first is painted before the model, which is most of the page, is decoded.
   const loadSoon = () => setTimeout(loadModels, 20);
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", loadSoon);

@@ -78,6 +78,11 @@ export class Model {
     return this;
   }
 
+  /** Ends the worker. */
+  close() {
+    this._worker?.terminate();
+  }
+
   /** Sends a question; the newest of each `call` is the only one that is answered. */
   ask(call, question, moved = []) {
     const id = this._next++;

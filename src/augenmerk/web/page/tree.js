@@ -1,7 +1,9 @@
 /** The beam as a tree: what was considered, kept and dropped at each step. */
 
-import { isolate, make, makeSvg, replaceInside, rootFontSize } from "./dom.js";
+import { rootFontSize } from "./dom.js";
+import { button, headings, hint, isolate, scroll, table } from "./parts.js";
 import { END, showNumber, showPercent, showToken } from "./shown.js";
+import { h } from "./view.js";
 
 const FONT = 0.86; // the size of labels; like the next two, in units of the page's own
 const ROW = 1.9;
@@ -28,7 +30,7 @@ function idsTo(tree, node) {
  * Returns for each step its nodes, those that were kept or finished first and the best first; the lowest score
  * that was not dropped; and the ids of the nodes that its nodes continue.
  */
-function groupBySteps(tree) {
+export function groupBySteps(tree) {
   const steps = [];
   for (const node of tree.nodes) {
     steps[node.step] ??= { nodes: [], lowest: Infinity, parents: new Set() };
@@ -50,7 +52,7 @@ function shorten(text) {
 
 /** Returns a function that gives the width of a label in pixels, in the boldest letters of the tree. */
 function makeMeasure(size) {
-  const context = make("canvas").getContext("2d");
+  const context = document.createElement("canvas").getContext("2d");
   context.font = `600 ${size}px ${getComputedStyle(document.body).fontFamily}`;
   return (label) => context.measureText(label).width;
 }
@@ -77,171 +79,97 @@ function drawTree(tree, steps, last, isBpe, t, on) {
   }
   const width = left - (GAP - 1) * rem;
   const height = (Math.max(...shown.map((nodes) => nodes.length), 1) * ROW + 1) * rem;
-  const edges = [];
-  const labels = [];
-  for (const node of shown.flat()) {
-    const { x, y } = place.get(node.id);
-    const classes = `${node.status}${best.has(node) || node.parent === null ? " best" : ""}`;
-    if (node.parent !== null && place.has(node.parent)) {
-      const parent = place.get(node.parent);
-      const start = parent.end + 0.3 * rem;
-      const end = x - 0.3 * rem;
+  const isBest = (node) => best.has(node) || node.parent === null;
+  const lookOf = (node) => `${node.status}${isBest(node) ? " best" : ""}`;
+  const edges = shown
+    .flat()
+    .filter((node) => place.has(node.parent))
+    .sort((a, b) => Number(isBest(a)) - Number(isBest(b)))
+    .map((node) => {
+      const [parent, { x, y }] = [place.get(node.parent), place.get(node.id)];
+      const [start, end] = [parent.end + 0.3 * rem, x - 0.3 * rem];
       const bend = (start + end) / 2;
-      edges.push(
-        makeSvg("path", {
-          class: classes,
-          d: `M${start} ${parent.y}C${bend} ${parent.y} ${bend} ${y} ${end} ${y}`,
-        })
-      );
-    }
-    const text = makeSvg(
-      "text",
-      { x, y, class: classes, "dominant-baseline": "central", "data-node": node.id },
-      labelOf(node)
-    );
-    text.append(makeSvg("title", {}, describeNode(steps, node, t)));
-    if (node.parent !== null) text.addEventListener("click", () => on.goOn(idsTo(tree, node)));
-    labels.push(text);
-  }
-  edges.sort((a, b) => a.classList.contains("best") - b.classList.contains("best"));
+      const d = `M${start} ${parent.y}C${bend} ${parent.y} ${bend} ${y} ${end} ${y}`;
+      return h("path", { class: lookOf(node), d });
+    });
+  const labels = shown.flat().map((node) => {
+    const { x, y } = place.get(node.id);
+    const onclick = node.parent === null ? null : () => on.goOn(idsTo(tree, node));
+    const attributes = { x, y, class: lookOf(node), "dominant-baseline": "central", "data-node": node.id };
+    const about = `${t("score")} ${showNumber(node.score, t.language)} · ${explain(steps, node, t)}`;
+    return h("text", { ...attributes, onclick }, labelOf(node), h("title", {}, about));
+  });
   const size = { width, height, viewBox: `0 0 ${width} ${height}`, "font-size": FONT * rem };
-  return makeSvg("svg", { class: "tree", ...size, "aria-hidden": "true" }, ...edges, ...labels);
-}
-
-function describeNode(steps, node, t) {
-  const score = showNumber(node.score, t.language);
-  return `${t("score")} ${score} · ${explain(steps, node, t)}`;
+  return h("svg", { class: "tree", ...size, "aria-hidden": "true" }, edges, labels);
 }
 
 /** Says what became of a node and, if it was dropped, why. */
 function explain(steps, node, t) {
   if (node.parent === null) return t("begin");
   if (node.status === "finished") return t("finished");
-  if (node.status === "kept") {
-    return steps[node.step + 1]?.parents.has(node.id) ? t("kept") : t("keptLast");
-  }
+  if (node.status === "kept") return t(steps[node.step + 1]?.parents.has(node.id) ? "kept" : "keptLast");
   const number = (value) => showNumber(value, t.language);
   return t("dropped", { score: number(node.score), lowest: number(steps[node.step].lowest) });
 }
 
-/** Returns the table of what one step considered. */
-function makeStepTable(tree, steps, step, isBpe, t, on) {
+/** Describes the table of what one step considered. */
+function describeStep(tree, steps, step, isBpe, t, on) {
+  const number = (text) => h("td", { class: "number" }, text);
   const rows = steps[step].nodes.slice(0, MAX_ROWS).map((node) => {
     const before = pathTo(tree, node)
       .slice(0, -1)
       .map((each) => each.text);
     const words = isBpe ? before.join("").replaceAll("▁", " ").trim().split(" ") : before;
     const text = words.length > LAST_WORDS ? `… ${words.slice(-LAST_WORDS).join(" ")}` : words.join(" ");
-    const goOn = {
-      type: "button",
-      class: "word",
-      "data-key": "step-word", // of all words: after one is chosen, the first of the new tree has the focus
-      title: t("goOnWith", { word: showToken(node.text, isBpe) }),
-      onclick: () => on.goOn(idsTo(tree, node)),
-    };
-    return make(
+    const word = showToken(node.text, isBpe);
+    const choose = { class: "word", title: t("goOnWith", { word }) };
+    return h(
       "tr",
       { class: node.status },
-      make("td", { class: "before" }, isolate(text || t("begin"))),
-      make("th", { scope: "row" }, make("button", goOn, isolate(showToken(node.text, isBpe)))),
-      make("td", { class: "number" }, showPercent(Math.exp(node.token_log_probability), t.language)),
-      make("td", { class: "number" }, showNumber(node.score, t.language)),
-      make("td", { class: "fate" }, explain(steps, node, t))
+      h("td", { class: "before" }, isolate(text || t("begin"))),
+      h(
+        "th",
+        { scope: "row" },
+        button(isolate(word), () => on.goOn(idsTo(tree, node)), choose)
+      ),
+      number(showPercent(Math.exp(node.token_log_probability), t.language)),
+      number(showNumber(node.score, t.language)),
+      h("td", { class: "fate" }, explain(steps, node, t))
     );
   });
-  const classes = { soFar: "before", probability: "number", score: "number", fate: "fate" };
-  const headings = ["soFar", "nextWord", "probability", "score", "fate"].map((key) =>
-    make("th", { scope: "col", class: classes[key] }, t(key))
+  const [soFar, next, probability, score] = headings(
+    ["soFar", "nextWord", "probability", "score"].map((key) => t(key)),
+    2
   );
-  return make(
-    "table",
-    { class: "steps" },
-    make("caption", { class: "unseen" }, t("stepCaption")),
-    make("thead", {}, make("tr", {}, ...headings)),
-    make("tbody", {}, ...rows)
-  );
+  const fate = h("th", { scope: "col", class: "fate" }, t("fate"));
+  return table("steps", t("stepCaption"), [soFar, next, probability, score, fate], rows);
 }
 
-/**
- * Returns the tree with its controls as `element`, and `show(step)`, which shows another step; -1 is the last.
- * `on` has step(number) and goOn(ids).
- */
-export function makeTree(tree, asked, isBpe, t, on) {
-  const steps = groupBySteps(tree);
+/** Describes the tree up to a step, with its controls; `on` has step(number) and goOn(ids). */
+export function describeTree(tree, steps, step, isBpe, t, on) {
   const count = steps.length - 1;
-  const drawing = make("div", { class: "scroll drawing", tabindex: 0 });
-  const table = make("div", { class: "scroll", tabindex: 0 });
-  const range = make("input", {
-    type: "range",
-    min: 1,
-    max: count,
-    "aria-label": t("step"),
-    oninput: (event) => go(event.target.valueAsNumber),
+  const go = (sign, key, to) => button(sign, () => on.step(to), { "aria-label": t(key), title: t(key) });
+  const range = { type: "range", min: 1, max: count, value: step, "aria-label": t("step") };
+  const hidden = steps[step].nodes.length - MAX_ROWS;
+  const found = tree.hypotheses.map(({ translation, score }) => {
+    const scored = `${t("score")} ${showNumber(score, t.language)}`;
+    return h("li", {}, isolate(translation), " ", h("span", { class: "hint" }, scored));
   });
-  const status = make("span", { class: "hint", role: "status" });
-  const button = (sign, key, to) =>
-    make(
-      "button",
-      {
-        type: "button",
-        "aria-label": t(key),
-        title: t(key),
-        onclick: () => go(Math.min(count, Math.max(1, to()))),
-      },
-      sign
-    );
-  const controls = make(
-    "div",
-    { class: "buttons stepper" },
-    button("|◀", "firstStep", () => 1),
-    button("◀", "stepBack", () => range.valueAsNumber - 1),
-    button("▶", "stepOn", () => range.valueAsNumber + 1),
-    button("▶|", "lastStep", () => count),
-    range,
-    status
-  );
-  let painted = 0;
-  const paint = (step) => {
-    painted = step;
-    range.value = step;
-    status.textContent = t("stepOf", { step, count });
-    drawing.replaceChildren(drawTree(tree, steps, step, isBpe, t, on));
-    // The newest step is on the right. A drawing has no width before it is in the page.
-    requestAnimationFrame(() => drawing.scrollTo({ left: drawing.scrollWidth }));
-    const hidden = steps[step].nodes.length - MAX_ROWS;
-    replaceInside(
-      table,
-      makeStepTable(tree, steps, step, isBpe, t, on),
-      ...(hidden > 0 ? [make("p", { class: "hint" }, t("more", { count: hidden }))] : [])
-    );
-  };
-  const go = (step) => {
-    paint(step);
-    on.step(step);
-  };
-  const show = (asked) => {
-    const step = asked < 1 || asked > count ? count : asked;
-    if (step !== painted) paint(step);
-  };
-  const list = tree.hypotheses.map((one) =>
-    make(
-      "li",
-      {},
-      isolate(one.translation),
-      " ",
-      make("span", { class: "hint" }, `${t("score")} ${showNumber(one.score, t.language)}`)
-    )
-  );
-  show(asked);
-  const element = make(
-    "div",
-    { class: "beam" },
-    make("p", { class: "hint" }, t(tree.beam === 1 ? "greedyHint" : "beamHint", { beam: tree.beam })),
-    controls,
-    drawing,
-    table,
-    make("h3", {}, t("found")),
-    make("ol", { class: "found" }, ...list)
-  );
-  return { element, show };
+  return [
+    hint(t(tree.beam === 1 ? "greedyHint" : "beamHint", { beam: tree.beam })),
+    h(
+      "div",
+      { class: "buttons stepper" },
+      go("|◀", "firstStep", 1),
+      go("◀", "stepBack", step - 1),
+      go("▶", "stepOn", step + 1),
+      go("▶|", "lastStep", count),
+      h("input", { ...range, oninput: ({ target }) => on.step(target.valueAsNumber) }),
+      h("span", { class: "hint", role: "status" }, t("stepOf", { step, count }))
+    ),
+    scroll(drawTree(tree, steps, step, isBpe, t, on), { class: "scroll drawing" }),
+    scroll([describeStep(tree, steps, step, isBpe, t, on), hidden > 0 && hint(t("more", { count: hidden }))]),
+    h("h3", {}, t("found")),
+    h("ol", { class: "found" }, found),
+  ];
 }

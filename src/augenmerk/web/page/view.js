@@ -7,7 +7,7 @@
  */
 
 const SVG = "http://www.w3.org/2000/svg";
-const PROPERTIES = ["value", "checked"]; // what the user changes too: the attribute would only be its start
+const PROPERTIES = ["value", "checked", "open"]; // what the user changes too
 
 /**
  * What an element should be.

@@ -1,7 +1,8 @@
 /** Differences with their intervals as a forest plot: a table in which a column is a picture. */
 
-import { isolate, make, makeSvg } from "../page/dom.js";
+import { isolate, table } from "../page/parts.js";
 import { showNumber } from "../page/shown.js";
+import { h } from "../page/view.js";
 import { chooseTicks, countDecimals, findRange, makeAxis } from "./axes.js";
 
 const WIDTH = 1000; // of the picture in its own units; the page stretches it
@@ -21,8 +22,8 @@ function showP(p, language) {
     : p.toLocaleString(language, { maximumSignificantDigits: 2 });
 }
 
-/** Returns the table of comparisons by question, the differences drawn on one axis. */
-export function makeForest(comparisons, digits, measure, t) {
+/** Describes the table of comparisons by question, the differences drawn on one axis. */
+export function describeForest(comparisons, digits, measure, t) {
   const ends = comparisons.flatMap(({ interval, seeds }) => [
     ...interval,
     ...seeds.map(({ difference }) => difference),
@@ -34,106 +35,61 @@ export function makeForest(comparisons, digits, measure, t) {
   const ticks = chooseTicks(low, high, 5);
   const x = makeAxis(low, high, 0, WIDTH);
   const share = (value) => `${(x(value) / WIDTH) * 100}%`;
-  const strip = (...parts) => {
-    const rules = ticks.map((tick) =>
-      makeSvg("line", {
-        class: tick === 0 ? "zero" : "rule",
-        x1: share(tick),
-        x2: share(tick),
-        y1: 0,
-        y2: "100%",
-      })
-    );
-    const zero = ticks.includes(0)
-      ? []
-      : [makeSvg("line", { class: "zero", x1: share(0), x2: share(0), y1: 0, y2: "100%" })];
-    return makeSvg("svg", { class: "strip", "aria-hidden": "true" }, ...rules, ...zero, ...parts);
-  };
+  const line = (kind, from, to, y1, y2, title = null) =>
+    h("line", { class: kind, x1: share(from), x2: share(to), y1, y2 }, title);
+  const rules = [...new Set([...ticks, 0])].map((tick) =>
+    line(tick === 0 ? "zero" : "rule", tick, tick, "0%", "100%")
+  );
+  const strip = (...parts) => h("svg", { class: "strip", "aria-hidden": "true" }, parts);
   const signed = (value) => showSigned(value, t.language, digits);
-  const makeRow = (each) => {
+  const number = (name, text) => h("td", { class: "number", "data-name": name }, text);
+  const describeRow = (each) => {
     const certain = each.difference !== 0 && !each.doubt;
     const [from, to] = each.interval;
-    const doubt = each.doubt ? [make("small", {}, t(`doubt ${each.doubt}`))] : [];
-    return make(
+    const pairs = each.seeds.map(({ seed, difference }) => {
+      const title = h("title", {}, t("seedDifference", { seed, difference: signed(difference) }));
+      return line("pair", difference, difference, "68%", "88%", title);
+    });
+    const interval = line("interval", from, to, "42%", "42%");
+    const middle = h("circle", { class: "middle", cx: share(each.difference), cy: "42%", r: 5 });
+    const doubt = each.doubt && h("small", {}, t(`doubt ${each.doubt}`));
+    return h(
       "tr",
-      { class: certain ? "certain" : null, title: each.in_words },
-      make("th", { scope: "row" }, isolate(each.variant), " − ", isolate(each.against), ...doubt),
-      make(
-        "td",
-        { class: "drawn" },
-        strip(
-          ...each.seeds.map(({ seed, difference }) =>
-            makeSvg(
-              "line",
-              { class: "pair", x1: share(difference), x2: share(difference), y1: "68%", y2: "88%" },
-              makeSvg("title", {}, t("seedDifference", { seed, difference: signed(difference) }))
-            )
-          ),
-          makeSvg("line", { class: "interval", x1: share(from), x2: share(to), y1: "42%", y2: "42%" }),
-          makeSvg("circle", { class: "middle", cx: share(each.difference), cy: "42%", r: 5 })
-        )
-      ),
-      make("td", { class: "number", "data-name": t("difference", { measure }) }, signed(each.difference)),
-      make(
-        "td",
-        { class: "number", "data-name": t("interval") },
-        t("fromTo", { from: signed(from), to: signed(to) })
-      ),
-      make("td", { class: "number", "data-name": t("pCorrected") }, showP(each.p_corrected, t.language)),
-      make(
-        "td",
-        { class: "number", "data-name": t("pTheseRuns") },
-        each.p_these_runs === null ? "–" : showP(each.p_these_runs, t.language)
-      )
+      { class: certain ? "certain" : null },
+      h("th", { scope: "row" }, isolate(each.variant), " − ", isolate(each.against), doubt),
+      h("td", { class: "drawn" }, strip(rules, pairs, interval, middle)),
+      number(t("difference", { measure }), signed(each.difference)),
+      number(t("interval"), t("fromTo", { from: signed(from), to: signed(to) })),
+      number(t("pCorrected"), showP(each.p_corrected, t.language)),
+      number(t("pTheseRuns"), each.p_these_runs === null ? "–" : showP(each.p_these_runs, t.language))
     );
   };
   const questions = [...new Set(comparisons.map(({ question }) => question))];
-  const rows = questions.flatMap((question) => [
-    ...(questions.length > 1
-      ? [make("tr", { class: "question" }, make("th", { colspan: 6 }, isolate(question)))]
-      : []),
-    ...comparisons.filter((each) => each.question === question).map(makeRow),
+  const rows = questions.map((question) => [
+    questions.length > 1 &&
+      h("tr", { class: "question" }, h("th", { colspan: 6, lang: "en" }, isolate(question))),
+    comparisons.filter((each) => each.question === question).map(describeRow),
   ]);
   const decimals = countDecimals(ticks);
-  const axis = make(
+  const numbers = ticks.map((tick) => {
+    const text = showNumber(tick, t.language, decimals).replace("-", "−");
+    return h("text", { class: "tick", x: share(tick), y: "60%", "text-anchor": "middle" }, text);
+  });
+  const axis = h(
     "tr",
     { class: "axis-row", "aria-hidden": "true" },
-    make("td"),
-    make(
-      "td",
-      { class: "drawn" },
-      makeSvg(
-        "svg",
-        { class: "strip" },
-        ...ticks.map((tick) =>
-          makeSvg(
-            "text",
-            { class: "tick", x: share(tick), y: "60%", "text-anchor": "middle" },
-            showNumber(tick, t.language, decimals).replace("-", "−")
-          )
-        )
-      )
-    ),
-    make("td", { colspan: 4 })
+    h("td"),
+    h("td", { class: "drawn" }, strip(numbers)),
+    h("td", { colspan: 4 })
   );
-  const heading = (text, kind) => make("th", { scope: "col", class: kind }, text);
-  return make(
-    "table",
-    { class: "forest" },
-    make(
-      "thead",
-      {},
-      make(
-        "tr",
-        {},
-        heading(t("variants")),
-        heading(t("forestHeading"), "drawn"),
-        heading(t("difference", { measure }), "number"),
-        heading(t("interval"), "number"),
-        heading(t("pCorrected"), "number"),
-        heading(t("pTheseRuns"), "number")
-      )
-    ),
-    make("tbody", {}, ...rows, axis)
-  );
+  const heading = (text, kind = "number") => h("th", { scope: "col", class: kind }, text);
+  const head = [
+    heading(t("variants"), null),
+    heading(t("forestHeading"), "drawn"),
+    heading(t("difference", { measure })),
+    heading(t("interval")),
+    heading(t("pCorrected")),
+    heading(t("pTheseRuns")),
+  ];
+  return table("forest", null, head, [rows, axis]);
 }

@@ -11,6 +11,7 @@ const TEXTS = {
   en: {
     skip: "Skip to content",
     lost: "The server does not answer. Retrying …",
+    unsent: "The server does not answer. Try again when it does.",
     views: "Views",
     translate: "Translate",
     runs: "Runs",
@@ -30,6 +31,7 @@ const TEXTS = {
   de: {
     skip: "Zum Inhalt",
     lost: "Der Server antwortet nicht. Neuer Versuch …",
+    unsent: "Der Server antwortet nicht. Bitte noch einmal versuchen, wenn er es tut.",
     views: "Ansichten",
     translate: "Übersetzen",
     runs: "Läufe",

@@ -6,11 +6,12 @@ export function linkToTranslate(model, text = "", more = {}) {
   return `/#${new URLSearchParams({ ...(text ? { text } : {}), models, ...more })}`;
 }
 
-/** Writes a view's state into the address, so that a link shows the same; not what is as at the start. */
-export function writeAddress(path, state, untouched) {
-  const written = new URLSearchParams();
-  for (const [name, value] of Object.entries(state)) {
-    if (value !== untouched[name] && value !== "" && value !== null) written.set(name, value);
-  }
-  history.replaceState(null, "", `${path}?${written}`);
+/** Writes a view's state into the address, as a fragment. */
+export function writeFragment(written) {
+  history.replaceState(null, "", written ? `#${written}` : location.pathname + location.search);
+}
+
+/** Writes a view's state into the address, as a query. */
+export function writeQuery(written) {
+  history.replaceState(null, "", written ? `?${written}` : location.pathname);
 }

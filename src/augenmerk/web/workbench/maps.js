@@ -1,9 +1,11 @@
 /** Heat maps of the same sentence side by side, on one scale; a source word lights up in all of them. */
 
-import { isolate, make } from "../page/dom.js";
-import { describePointed, makeHeatMap } from "../page/heatmap.js";
+import { findAll } from "../page/dom.js";
+import { describeHeatMap, describePointed, lightMap } from "../page/heatmap.js";
+import { hint } from "../page/parts.js";
 import { END, showWord } from "../page/shown.js";
 import { makeTexts } from "../page/texts.js";
+import { h } from "../page/view.js";
 
 /** Returns the rows and columns of a map over words. */
 function makeWordGrid(sourceWords, targetWords, weights) {
@@ -16,48 +18,27 @@ function makeWordGrid(sourceWords, targetWords, weights) {
 }
 
 /**
- * Returns a tile with a map: {element, light}. `about` is {heading, translation, source_words, target_words,
- * attention}; `onPoint(tile, row, column)` is called with what is pointed at.
+ * Describes a tile with a map. `about` is {heading, translation, source_words, target_words, attention}; `more` is below
+ * the map. What is pointed at lights up in all tiles beside it, and `readout()` is the element that says it.
  */
-export function makeTile(about, language, room, onPoint) {
+export function describeTile(about, language, room, readout, more = null) {
   const t = makeTexts(language); // what the exported page says about a map
-  const grid = makeWordGrid(about.source_words, about.target_words, about.attention);
-  const said = make("p", { class: "tile-said", dir: "auto" }, about.translation || "–");
-  const blank = !about.attention.some((row) => row.some((weight) => weight > 0));
-  const heading = make("h3", { class: "tile-heading" }, ...about.heading);
-  if (!about.target_words.length) {
-    return {
-      element: make("article", { class: "tile" }, heading, said),
-      light: () => {},
-      describe: () => "",
-    };
-  }
-  const tile = {};
-  const map = makeHeatMap(
-    grid,
-    -1,
-    [],
-    t,
-    { point: (row, column) => onPoint(tile, row, column), select: () => {} },
-    room
-  );
-  tile.light = map.light;
-  tile.describe = (row, column) => describePointed(grid, row, column, t);
-  tile.element = make(
+  const { heading, translation, source_words, target_words, attention } = about;
+  const grid = makeWordGrid(source_words, target_words, attention);
+  const blank = !attention.some((row) => row.some((weight) => weight > 0));
+  const point = (row, column, table) => {
+    const { parentElement } = table.closest(".tile");
+    for (const map of findAll(".tile .map", parentElement)) lightMap(map, map === table ? row : -1, column);
+    readout().textContent = `\u2068${describePointed(grid, row, column, t) || "\u00a0"}\u2069`;
+  };
+  const on = { point, select: () => {} };
+  return h(
     "article",
     { class: "tile" },
-    heading,
-    said,
-    map.element,
-    blank ? make("p", { class: "hint" }, t("noAttention")) : ""
+    h("h3", { class: "tile-heading" }, heading),
+    h("p", { class: "tile-said", dir: "auto" }, translation || "–"),
+    target_words.length > 0 && describeHeatMap(grid, -1, [], t, on, room),
+    target_words.length > 0 && blank && hint(t("noAttention")),
+    more
   );
-  return tile;
-}
-
-/** Tiles in which pointing at a source word lights it up everywhere; `readout` says what is pointed at. */
-export function linkTiles(tiles, readout) {
-  return (pointed, row, column) => {
-    for (const tile of tiles) tile.light(tile === pointed ? row : -1, column);
-    readout.replaceChildren(isolate(pointed.describe(row, column) || "\u00a0"));
-  };
 }

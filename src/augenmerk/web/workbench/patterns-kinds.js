@@ -1,11 +1,18 @@
 /** The kinds of patterns as they look, and the measures as they are written. */
 
-import { makeSvg } from "../page/dom.js";
 import { showNumber } from "../page/shown.js";
+import { h } from "../page/view.js";
 
 export const KINDS = ["monotone", "inversion", "spread", "stuck", "shifted"];
-export const KIND_COLOURS = { monotone: 6, inversion: 0, spread: 1, stuck: 3, shifted: 2 };
 const WHOLE = ["longest_run", "best_offset", "words"];
+/** The shapes of kinds around (0, 0), about 10 pixels wide: colour is never all that tells them apart. */
+export const SHAPES = {
+  monotone: "M-4.6 0A4.6 4.6 0 1 1 4.6 0A4.6 4.6 0 1 1 -4.6 0Z",
+  inversion: "M0-5.6 5.2 4.2H-5.2Z",
+  spread: "M-4.4-4.4H4.4V4.4H-4.4Z",
+  stuck: "M0-6.2 6.2 0 0 6.2-6.2 0Z",
+  shifted: "M-1.8-6h3.6v4.2H6v3.6H1.8V6h-3.6V1.8H-6v-3.6h4.2Z",
+};
 
 /** Returns whether the values of a measure are whole numbers. */
 export function isWhole(name) {
@@ -23,20 +30,9 @@ export function showValue(sentence, name, measures, language) {
   return showNumber(value, language, isWhole(name) ? 0 : 2).replace("-", "−");
 }
 
-/** Returns the sign of a kind, as in the plot. */
-export function makeSign(kind) {
-  const shapes = [
-    makeSvg("circle", { cx: 7, cy: 7, r: 4.6 }),
-    makeSvg("path", { d: "M7 1.4 12.2 11.2H1.8Z" }),
-    makeSvg("rect", { x: 2.6, y: 2.6, width: 8.8, height: 8.8 }),
-    makeSvg("path", { d: "M7 .8 13.2 7 7 13.2 .8 7Z" }),
-    makeSvg("path", { d: "M5.2 1h3.6v4.2H13v3.6H8.8V13H5.2V8.8H1V5.2h4.2Z" }),
-  ];
-  const sign = makeSvg(
-    "svg",
-    { class: "sign", width: 14, height: 14, "aria-hidden": "true" },
-    shapes[KINDS.indexOf(kind)]
-  );
-  sign.style.fill = `var(--c${KIND_COLOURS[kind]})`;
-  return sign;
+/** Describes the sign of a kind, as in the plot. */
+export function sign(kind, colours) {
+  const size = { width: 14, height: 14, viewBox: "-7 -7 14 14", "aria-hidden": "true" };
+  const path = h("path", { d: SHAPES[kind] });
+  return h("svg", { class: "sign", ...size, style: { fill: `var(--c${colours[kind]})` } }, path);
 }

@@ -1,83 +1,81 @@
 /** The list of sentences: those of the kinds that are shown, and within the box that is selected. */
 
-import { find, findFocused, isolate, make } from "../page/dom.js";
-import { makeSign, showValue } from "./patterns-kinds.js";
+import { button, headings, isolate, scroll, table } from "../page/parts.js";
+import { h } from "../page/view.js";
+import { showValue, sign } from "./patterns-kinds.js";
 
+const ORDER = ["inversion", "spread", "stuck", "shifted", "monotone"]; // what stands out comes first
 export const ROWS = 40; // that are added at a time
 
 /** Returns the sentences that are shown and selected, the clearest of each kind in turn. */
-export function listChosen(view, scatter) {
-  const places = view.box ? new Map(scatter.points.map((point) => [point.index, point])) : null;
-  const chosen = view.sentences.filter(
-    (each) => !view.hidden.has(each.kind) && (!view.box || scatter.isInside(places.get(each.index), view.box))
+export function listChosen({ sentences, state, scatter }) {
+  const inside = scatter.listInside();
+  const chosen = sentences.filter(
+    ({ kind, index }) => !state.hidden.includes(kind) && (!inside || inside.has(index))
   );
   const ranks = new Map();
   const rank = new Map();
-  for (const each of [...chosen].sort((a, b) => b.strength - a.strength)) {
-    ranks.set(each.kind, (ranks.get(each.kind) ?? -1) + 1);
-    rank.set(each.index, ranks.get(each.kind));
+  for (const { kind, index } of [...chosen].sort((a, b) => b.strength - a.strength)) {
+    ranks.set(kind, (ranks.get(kind) ?? -1) + 1);
+    rank.set(index, ranks.get(kind));
   }
-  // What stands out comes before what is as expected.
-  const order = ["inversion", "spread", "stuck", "shifted", "monotone"];
-  return chosen.sort(
-    (a, b) => rank.get(a.index) - rank.get(b.index) || order.indexOf(a.kind) - order.indexOf(b.kind)
-  );
+  const place = ({ kind }) => ORDER.indexOf(kind);
+  return chosen.sort((a, b) => rank.get(a.index) - rank.get(b.index) || place(a) - place(b));
 }
 
-/** Draws the list; `open(index)` is called for a sentence that is clicked. */
-export function drawList(view, scatter, open) {
-  const { state } = view;
-  const { t } = view.frame;
-  const chosen = listChosen(view, scatter);
-  find("chosen").textContent = t(view.box ? "selected" : "shown", {
-    count: chosen.length.toLocaleString(t.language),
-  });
-  find("clear").hidden = !view.box;
-  const head = make(
-    "tr",
-    {},
-    ...[t("kind"), t("source"), t(`measure ${state.y}`), t(`measure ${state.x}`)].map((text, place) =>
-      make("th", { scope: "col", class: place > 1 ? "number" : null }, text)
-    )
-  );
-  const value = (each, name) => showValue(each, name, view.measures, t.language);
-  const body = chosen.slice(0, view.rows).map((each) =>
-    make(
+/** Describes the list. */
+export function describeList(view, t) {
+  const { state, scatter, measures, opened, rows, open, draw, colours } = view;
+  const chosen = listChosen(view);
+  const count = chosen.length.toLocaleString(t.language);
+  const axes = [state.y, state.x];
+  const describeRow = (each) =>
+    h(
       "tr",
-      { class: view.opened?.index === each.index ? "chosen" : null, "data-index": each.index },
-      make("td", { class: "kind" }, makeSign(each.kind), t(`kind ${each.kind}`)),
-      make(
+      { key: each.index, class: opened?.index === each.index ? "chosen" : null, "data-index": each.index },
+      h("td", { class: "kind" }, sign(each.kind, colours), t(`kind ${each.kind}`)),
+      h(
         "th",
         { scope: "row" },
-        make(
-          "button",
-          {
-            type: "button",
-            class: "word",
-            dir: "auto",
-            "data-index": each.index,
-            onclick: () => open(each.index),
-          },
-          isolate(each.source)
-        )
+        button(isolate(each.source), () => open(each.index), {
+          ...{ class: "word", dir: "auto", "data-index": each.index },
+        })
       ),
-      ...[state.y, state.x].map((name) =>
-        make("td", { class: "number", "data-name": t(`measure ${name}`) }, value(each, name))
-      )
-    )
+      axes.map((name) => {
+        const value = showValue(each, name, measures, t.language);
+        return h("td", { class: "number", "data-name": t(`measure ${name}`) }, value);
+      })
+    );
+  const shown = chosen.slice(0, rows).map(describeRow);
+  const nothing = h("tr", {}, h("td", { colspan: 4, class: "hint" }, t("nothing")));
+  const head = headings([t("kind"), t("source"), ...axes.map((name) => t(`measure ${name}`))], 2);
+  const clear = () => {
+    scatter.select(null);
+    scatter.over.focus();
+  };
+  const showMore = () => {
+    view.rows += ROWS;
+    draw();
+  };
+  const left = chosen.length - rows;
+  const more = left > 0 && t("more", { count: Math.min(left, ROWS) });
+  return h(
+    "section",
+    { key: "list", class: "card list-card" },
+    h(
+      "div",
+      { class: "list-head" },
+      h("h2", {}, t("listTitle")),
+      h(
+        "span",
+        { id: "chosen", class: "hint", role: "status" },
+        t(scatter.box ? "selected" : "shown", { count })
+      ),
+      scatter.box && button(t("clear"), clear, { id: "clear" })
+    ),
+    scroll(table("sentences", t("listTitle"), head, shown.length ? shown : nothing), {
+      ...{ id: "table", translate: "no" },
+    }),
+    more && button(more, showMore, { id: "more" })
   );
-  const focused = findFocused()?.closest("#table") ? findFocused().dataset.index : undefined;
-  find("table").replaceChildren(
-    make("caption", { class: "unseen" }, t("listTitle")),
-    make("thead", {}, head),
-    make(
-      "tbody",
-      {},
-      ...(body.length ? body : [make("tr", {}, make("td", { colspan: 4, class: "hint" }, t("nothing")))])
-    )
-  );
-  if (focused) find("table").querySelector(`button[data-index="${focused}"]`)?.focus();
-  const left = chosen.length - view.rows;
-  find("more").hidden = left <= 0;
-  find("more").textContent = left > 0 ? t("more", { count: Math.min(left, ROWS) }) : "";
 }

@@ -1,11 +1,14 @@
 /** One sentence with its attention, its kind and all of its measures. */
 
-import { find, findFocused, isolate, make, rootFontSize } from "../page/dom.js";
-import { makeScale } from "../page/heatmap.js";
+import { find, rootFontSize } from "../page/dom.js";
+import { describeScale } from "../page/heatmap.js";
+import { button, hint, isolate } from "../page/parts.js";
 import { makeTexts } from "../page/texts.js";
+import { h } from "../page/view.js";
 import { linkToTranslate } from "./links.js";
-import { linkTiles, makeTile } from "./maps.js";
-import { makeSign, showValue } from "./patterns-kinds.js";
+import { describeTile } from "./maps.js";
+import { showValue, sign } from "./patterns-kinds.js";
+import { listChosen } from "./patterns-list.js";
 
 const SHOWN_MEASURES = [
   "entropy_normalised",
@@ -20,70 +23,55 @@ const SHOWN_MEASURES = [
   "best_offset",
 ];
 
-/** Draws the opened sentence; `step(by)` is called for the one before (-1) or after it (1) in the list. */
-export function drawSentence(view, step) {
-  const { t } = view.frame;
+/** Describes the opened sentence. */
+export function describeSentence(view, t) {
   const { opened } = view;
-  const place = find("detail");
-  if (!opened) {
-    place.replaceChildren(make("p", { class: "hint" }, t("choose")));
-    return;
-  }
-  const readout = make("p", { class: "readout" }, t("pointHint"));
-  const tiles = [];
-  const room = Math.max(220, place.clientWidth - 2.6 * rootFontSize());
-  const heading = [
-    makeSign(opened.kind),
-    t(`kind ${opened.kind}`),
-    make("span", { class: "hint" }, ` · ${t("sentence", { index: opened.index })}`),
-  ];
-  const tile = makeTile({ ...opened, heading }, t.language, room, (...pointed) =>
-    linkTiles(tiles, readout)(...pointed)
-  );
-  tiles.push(tile);
+  const attributes = { key: "sentence", class: "card sentence-card", id: "detail" };
+  const content = opened ? describeOpened(view, t) : hint(t("choose"));
+  return h("section", { ...attributes, "aria-live": "polite", translate: "no" }, content);
+}
+
+function describeOpened(view, t) {
+  const { opened, measures, asked, open, colours } = view;
+  const step = (by) => {
+    const chosen = listChosen(view);
+    const here = chosen.findIndex((each) => each.index === opened.index);
+    const next = chosen[Math.min(chosen.length - 1, Math.max(0, here + by))];
+    if (next) open(next.index);
+  };
+  const go = (key, text, by) => button(text, () => step(by), { key, "aria-label": t(key) });
   const numbers = SHOWN_MEASURES.map((name) => {
-    const text = showValue(opened, name, view.measures, t.language);
-    return make(
-      "div",
-      { title: t(`about ${name}`) },
-      make("dt", {}, t(`measure ${name}`)),
-      make("dd", {}, text)
-    );
+    const value = showValue(opened, name, measures, t.language);
+    const about = { title: t(`about ${name}`) };
+    return h("div", about, h("dt", {}, t(`measure ${name}`)), h("dd", {}, value));
   });
-  const others = [
-    opened.reference && opened.reference !== opened.translation ? ["reference", opened.reference] : null,
-    opened.tags.length ? ["tags", opened.tags.join(", ")] : null,
-  ].filter(Boolean);
-  const address = linkToTranslate(view.asked.run, opened.source);
-  const key = findFocused()?.closest("#detail") ? findFocused().dataset.key : undefined;
-  place.replaceChildren(
-    make(
+  const other = (key, text) =>
+    text && h("p", { class: "other" }, h("span", { class: "hint" }, `${t(key)} `), isolate(text));
+  const heading = [
+    sign(opened.kind, colours),
+    t(`kind ${opened.kind}`),
+    h("span", { class: "hint" }, ` · ${t("sentence", { index: opened.index })}`),
+  ];
+  const room = Math.max(220, find("detail").clientWidth - 2.6 * rootFontSize());
+  const link = { href: linkToTranslate(asked.run, opened.source) };
+  return [
+    h(
       "div",
       { class: "detail-head" },
-      make("h2", { class: "detail-source", dir: "auto" }, isolate(opened.source)),
-      make(
-        "span",
-        { class: "together" },
-        make(
-          "button",
-          { type: "button", "aria-label": t("previous"), "data-key": "previous", onclick: () => step(-1) },
-          "‹"
-        ),
-        make(
-          "button",
-          { type: "button", "aria-label": t("next"), "data-key": "next", onclick: () => step(1) },
-          "›"
-        )
-      )
+      h("h2", { class: "detail-source", dir: "auto" }, isolate(opened.source)),
+      h("span", { class: "together" }, go("previous", "‹", -1), go("next", "›", 1))
     ),
-    make("p", { class: "verdict", lang: "en" }, isolate(opened.verdict)),
-    tile.element,
-    make("div", { class: "under" }, readout, makeScale(makeTexts(t.language))),
-    ...others.map(([name, text]) =>
-      make("p", { class: "other" }, make("span", { class: "hint" }, `${t(name)} `), isolate(text))
+    h("p", { class: "verdict" }, isolate(opened.verdicts[t.language])),
+    describeTile({ ...opened, heading }, t.language, room, () => find("pointed")),
+    h(
+      "div",
+      { class: "under" },
+      h("p", { class: "readout", id: "pointed" }, t("pointHint")),
+      describeScale(makeTexts(t.language))
     ),
-    make("dl", { class: "measures" }, ...numbers),
-    make("p", {}, make("a", { href: address }, t("openTranslate"), " →"))
-  );
-  if (key) place.querySelector(`[data-key="${key}"]`)?.focus();
+    other("reference", opened.reference !== opened.translation && opened.reference),
+    other("tags", opened.tags.join(", ")),
+    h("dl", { class: "measures" }, numbers),
+    h("p", {}, h("a", link, t("openTranslate"), " →")),
+  ];
 }

@@ -64,7 +64,7 @@ export const PATTERNS_TEXTS = {
     plotHint:
       "Drag a box to select; click a point to open it. By keyboard: arrows, Shift with arrows, Enter, Escape.",
     listTitle: "Sentences",
-    shown: "{count} shown, clearest of their kind first",
+    shown: "{count} sentences, clearest of their kind first",
     selected: "{count} selected",
     clear: "Clear selection",
     more: "Show {count} more",
@@ -150,7 +150,7 @@ export const PATTERNS_TEXTS = {
     plotHint:
       "Ein Rechteck aufziehen wählt aus; ein Klick auf einen Punkt öffnet ihn. Mit Tasten: Pfeile, Umschalt mit Pfeilen, Eingabe, Escape.",
     listTitle: "Sätze",
-    shown: "{count} gezeigt, die deutlichsten ihrer Art zuerst",
+    shown: "{count} Sätze, die deutlichsten ihrer Art zuerst",
     selected: "{count} ausgewählt",
     clear: "Auswahl aufheben",
     more: "{count} weitere zeigen",

@@ -1,23 +1,26 @@
 /** The list of runs: how far each of them is, what can be done with it, and how trainings have ended. */
 
-import { isolate, make } from "../page/dom.js";
+import { button, headings, hint, isolate, table } from "../page/parts.js";
 import { showNumber } from "../page/shown.js";
+import { h } from "../page/view.js";
 import { COLOURS } from "./series.js";
 
 const MAX_UNBROKEN = 20; // letters
 
 /** Returns the class that gives a picked run its colour. */
-export function classOf(view, name) {
-  return `c${view.picked.indexOf(name) % COLOURS}`;
+export function classOf({ state }, name) {
+  return `c${state.run.indexOf(name) % COLOURS}`;
 }
 
-/** Returns the name of a run, a path, which is broken between its parts, unless one is very long. */
-export function showName(name) {
-  const parts = name.split(/(?<=\/)/).flatMap((part) => {
-    const isShort = part.length <= MAX_UNBROKEN;
-    return [make("span", { class: isShort ? "unbroken" : null }, part), make("wbr")];
-  });
-  return make("bdi", {}, ...parts);
+/** Describes the name of a run, a path, which is broken between its parts, unless one is very long. */
+export function describeName(name) {
+  const parts = name.split(/(?<=\/)/);
+  const isShort = (part) => part.length <= MAX_UNBROKEN;
+  return h(
+    "bdi",
+    {},
+    parts.map((part) => [h("span", { class: isShort(part) ? "unbroken" : null }, part), h("wbr")])
+  );
 }
 
 /** Returns names without the folders that all of them are in. */
@@ -43,163 +46,122 @@ function showAge(seconds, now, t) {
 }
 
 /**
- * Returns the table of all runs. `on.pick(name, isPicked)`, `on.act(what, question)` and `on.ask(name, epochs)`,
+ * Describes the table of all runs. `on.pick(name, isPicked)`, `on.act(what, question)` and `on.ask(name, epochs)`,
  * which opens and closes the question how many epochs a run shall have, are called when the user acts; without
  * `isLocal` nobody may train.
  */
-export function makeList(view, isLocal, on, t) {
-  const training = new Map(view.trainings.filter((each) => each.running).map((each) => [each.run, each]));
-  const beginning = view.trainings.filter(
-    (each) => each.running && !view.runs.some((run) => run.name === each.run)
-  );
-  if (!view.runs.length && !beginning.length) return make("p", { class: "hint" }, t("noRuns"));
-  const acts = (run, own, key) => (isLocal ? makeActs(view, run, own, key, on, t) : []);
-  const number = (value, decimals) =>
-    Number.isFinite(value) ? showNumber(value, t.language, decimals) : t("absent");
-  // On a narrow screen a row is a card, and each cell says what it is.
-  const cell = (key, attributes, ...content) =>
-    make("td", { "data-name": t(key), ...attributes }, make("span", {}, ...content));
-  const rows = view.runs.map((run) => {
-    const isPicked = view.picked.includes(run.name);
-    const key = run.name.replace(/[^\w-]/g, (letter) => `_${letter.codePointAt(0)}`);
-    const box = make("input", {
-      type: "checkbox",
-      "data-key": `pick-${key}`,
-      checked: isPicked,
-      disabled: Boolean(run.error),
-      onchange: (event) => on.pick(run.name, event.target.checked),
-    });
-    const label = make(
-      "label",
-      { class: isPicked ? `run ${classOf(view, run.name)}` : "run" },
-      box,
-      showName(run.name)
-    );
-    if (run.error) {
-      return make(
-        "tr",
-        { class: "broken" },
-        make("th", { scope: "row" }, label),
-        make("td", { colspan: 8 }, make("span", { title: run.error }, t("broken")))
-      );
-    }
-    const own = training.get(run.name);
-    // A process takes a while until it trains, and another one until it ends.
-    const isBeginning = own && run.state !== "training" && run.modified < own.begun;
-    const state = own?.stopping ? "stopping" : isBeginning ? "starting" : run.state;
-    const share = Math.min(1, run.done / run.epochs);
-    const bar = make("span", { class: "bar small" });
-    bar.style.setProperty("--share", share);
-    const changes =
-      run.changes === 0
-        ? []
-        : [
-            make(
-              "span",
-              { class: "hint" },
-              ` ${t(run.changes === 1 ? "changedSetting" : "changedSettings", { count: run.changes })}`
-            ),
-          ];
-    return make(
-      "tr",
-      { class: isPicked ? "picked" : null },
-      make("th", { scope: "row" }, label),
-      cell("state", {}, make("span", { class: `state ${state}` }, t(state))),
-      cell("preset", { title: t("nearest") }, showName(run.preset), ...changes),
-      cell("data", {}, isolate(run.data)),
-      cell(
-        "epochs",
-        { class: "number" },
-        `${run.done}/${run.epochs}`,
-        ...(state === "finished" ? [] : [bar])
-      ),
-      cell("loss", { class: "number" }, number(run.best.validation_loss, 3)),
-      cell("bleu", { class: "number", title: t("bleuHint") }, number(run.best.validation_bleu, 1)),
-      cell("when", { class: "when" }, showAge(run.modified, view.now, t)),
-      make("td", { class: "acts" }, ...acts(run, own, key))
-    );
-  });
+export function describeList(view, isLocal, on, t) {
+  const { runs, trainings } = view;
+  const training = new Map(trainings.filter((each) => each.running).map((each) => [each.run, each]));
+  const known = new Set(runs.map((run) => run.name));
+  const beginning = [...training.values()].filter((each) => !known.has(each.run));
+  if (!runs.length && !beginning.length) return hint(t("noRuns"));
+  const acts = (run, own) => h("td", { class: "acts" }, isLocal && describeActs(view, run, own, on, t));
   const starting = beginning.map((each) =>
-    make(
+    h(
       "tr",
-      {},
-      make("th", { scope: "row" }, make("span", { class: "run" }, showName(each.run))),
-      make("td", {}, make("span", { class: "state training" }, t(each.stopping ? "stopping" : "starting"))),
-      make("td", { colspan: 6, class: "hint" }, each.said.at(-1) ?? ""),
-      make("td", { class: "acts" }, ...acts(null, each, "new"))
+      { key: each.run },
+      h("th", { scope: "row" }, h("span", { class: "run" }, describeName(each.run))),
+      h("td", {}, h("span", { class: "state training" }, t(each.stopping ? "stopping" : "starting"))),
+      h("td", { colspan: 6, class: "hint" }, each.said.at(-1)),
+      acts(null, each)
     )
   );
-  const heads = [
-    ...["name", "state", "preset", "data"].map((key) => make("th", { scope: "col" }, t(key))),
-    ...["epochs", "loss", "bleu"].map((key) => make("th", { scope: "col", class: "number" }, t(key))),
-    make("th", { scope: "col" }, t("when")),
-    make("td"),
-  ];
-  return make(
-    "table",
-    { class: "plain runs" },
-    make("thead", {}, make("tr", {}, ...heads)),
-    make("tbody", {}, ...starting, ...rows)
+  const rows = runs.map((run) => describeRun(view, run, training.get(run.name), acts, on, t));
+  const texts = ["name", "state", "preset", "data", "epochs", "loss", "bleu"].map((key) => t(key));
+  const head = [headings(texts, 4), headings([t("when")]), h("td")];
+  return table("plain runs", null, head, [starting, rows]);
+}
+
+function describeRun(view, run, own, acts, on, t) {
+  const { name } = run;
+  const isPicked = view.state.run.includes(name);
+  const onchange = ({ target }) => on.pick(name, target.checked);
+  const box = h("input", { type: "checkbox", checked: isPicked, disabled: Boolean(run.error), onchange });
+  const look = isPicked ? `run ${classOf(view, name)}` : "run";
+  const heading = h("th", { scope: "row" }, h("label", { class: look }, box, describeName(name)));
+  if (run.error) {
+    const why = h("td", { colspan: 8 }, h("span", { title: run.error }, t("broken")));
+    return h("tr", { key: name, class: "broken" }, heading, why);
+  }
+  // On a narrow screen a row is a card, and each cell says what it is.
+  const cell = (key, attributes, ...content) =>
+    h("td", { "data-name": t(key), ...attributes }, h("span", {}, content));
+  const number = (value, decimals) =>
+    Number.isFinite(value) ? showNumber(value, t.language, decimals) : t("absent");
+  // A process takes a while until it trains, and another one until it ends.
+  const isBeginning = own && run.state !== "training" && run.modified < own.begun;
+  const state = own?.stopping ? "stopping" : isBeginning ? "starting" : run.state;
+  const bar = h("span", { class: "bar small", style: { "--share": Math.min(1, run.done / run.epochs) } });
+  const changed = t(run.changes === 1 ? "changedSetting" : "changedSettings", { count: run.changes });
+  return h(
+    "tr",
+    { key: name, class: isPicked ? "picked" : null },
+    heading,
+    cell("state", {}, h("span", { class: `state ${state}` }, t(state))),
+    cell(
+      "preset",
+      { title: t("nearest") },
+      describeName(run.preset),
+      run.changes > 0 && [" ", h("span", { class: "hint" }, changed)]
+    ),
+    cell("data", {}, isolate(run.data)),
+    cell("epochs", { class: "number" }, `${run.done}/${run.epochs}`, state !== "finished" && bar),
+    cell("loss", { class: "number" }, number(run.best.validation_loss, 3)),
+    cell("bleu", { class: "number", title: t("bleuHint") }, number(run.best.validation_bleu, 1)),
+    cell("when", { class: "when" }, showAge(run.modified, view.now, t)),
+    acts(run, own)
   );
 }
 
-/** Returns the buttons of a run: stop what this server trains, go on with what is not being trained. */
-function makeActs(view, run, own, key, on, t) {
-  const button = (what, text, title, onclick) =>
-    make("button", { type: "button", "data-key": `${what}-${key}`, title, onclick }, text);
+/** Describes the buttons of a run: stop what this server trains, go on with what is not being trained. */
+function describeActs(view, run, own, on, t) {
   if (own) {
-    const stop = button("stop", t("stop"), t("stopHint"), () => on.act("stop", { run: own.run }));
-    stop.disabled = own.stopping;
-    return [stop];
+    const stop = () => on.act("stop", { run: own.run });
+    return button(t("stop"), stop, { key: "stop", title: t("stopHint"), disabled: own.stopping });
   }
   if (run?.state === "stopped") {
-    return [button("resume", t("resume"), t("keepHint"), () => on.act("resume", { run: run.name }))];
+    const resume = () => on.act("resume", { run: run.name });
+    return button(t("resume"), resume, { key: "resume", title: t("keepHint") });
   }
-  if (run?.state === "finished") {
-    if (view.asking !== run.name) {
-      return [button("more", t("more"), null, () => on.ask(run.name, run.epochs + 5))];
-    }
-    const close = () => on.ask("", 0);
-    const field = make("input", {
+  if (run?.state !== "finished") return null;
+  if (view.asking !== run.name) {
+    return button(t("more"), () => on.ask(run.name, run.epochs + 5), { key: "more" });
+  }
+  const close = () => on.ask("", 0);
+  const onsubmit = (event) => {
+    event.preventDefault();
+    on.act("resume", { run: run.name, epochs: Number(view.more) });
+    close();
+  };
+  const field = h("input", {
+    ...{
       type: "number",
       id: "more-epochs",
-      "data-key": "more-epochs",
       min: run.epochs + 1,
       max: 100000,
       required: true,
       value: view.more,
-      oninput: (event) => (view.more = event.target.value),
-      onkeydown: (event) => event.key === "Escape" && close(),
-    });
-    const send = (event) => {
-      event.preventDefault();
-      on.act("resume", { run: run.name, epochs: Number(view.more) });
-      close();
-    };
-    const go = make("button", { type: "submit", class: "main" }, t("resume"));
-    return [
-      make("form", { class: "together", onsubmit: send }, make("label", {}, t("moreEpochs"), " ", field), go),
-    ];
-  }
-  return [];
+    },
+    oninput: ({ target }) => (view.more = target.value),
+    onkeydown: ({ key }) => key === "Escape" && close(),
+  });
+  const resume = h("button", { type: "submit", class: "main" }, t("resume"));
+  return h("form", { class: "together", onsubmit }, h("label", {}, t("moreEpochs"), " ", field), resume);
 }
 
 /** Says how trainings of this server have ended, if not by themselves. */
-export function makeEnded(view, t) {
-  return view.trainings
-    .filter((each) => !each.running && each.code !== 0)
-    .slice(0, 3)
-    .map((each) => {
-      const saved = each.code === 143;
-      const hadBegun = view.runs.some((run) => run.name === each.run);
-      const key = !saved ? "ended" : hadBegun ? "endedSaved" : "endedEarly";
-      const text = t(key, { run: `\u2068${each.run}\u2069`, code: each.code });
-      const said = make("pre", {}, each.said.join("\n"));
-      return make(
-        "details",
-        { class: saved ? "ended hint" : "ended error", open: !saved },
-        make("summary", {}, text),
-        said
-      );
-    });
+export function describeEnded({ runs, trainings }, t) {
+  const ended = trainings.filter((each) => !each.running && each.code !== 0).slice(0, 3);
+  return ended.map(({ run, code, said }) => {
+    const saved = code === 143;
+    const hadBegun = runs.some(({ name }) => name === run);
+    const key = !saved ? "ended" : hadBegun ? "endedSaved" : "endedEarly";
+    return h(
+      "details",
+      { key: run, class: saved ? "ended hint" : "ended error", open: !saved },
+      h("summary", {}, t(key, { run: `\u2068${run}\u2069`, code })),
+      h("pre", {}, said.join("\n"))
+    );
+  });
 }

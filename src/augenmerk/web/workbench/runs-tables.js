@@ -1,85 +1,61 @@
 /** The picked runs side by side: their scores and their settings. */
 
-import { isolate, make } from "../page/dom.js";
+import { headings, hint, isolate, table } from "../page/parts.js";
 import { showNumber } from "../page/shown.js";
-import { classOf, showName } from "./runs-list.js";
+import { h } from "../page/view.js";
+import { classOf, describeName } from "./runs-list.js";
 
-/** Returns the scores of the picked runs, by the metrics that any of them has. */
-export function makeScores(view, picked, known, metrics, t) {
-  const scores = picked.flatMap((name) => known.get(name).scores);
-  const shown = metrics.filter(({ key }) => scores.some((score) => Number.isFinite(score[key])));
-  const rows = picked.flatMap((name) =>
-    known
-      .get(name)
-      .scores.map((score) =>
-        make(
-          "tr",
-          {},
-          make("th", { scope: "row", class: `run ${classOf(view, name)}` }, showName(name)),
-          make("td", {}, isolate(String(score.split))),
-          make("td", { class: "number" }, String(score.beam ?? t("absent"))),
-          ...shown.map(({ key, digits }) =>
-            make(
-              "td",
-              { class: "number" },
-              Number.isFinite(score[key]) ? showNumber(score[key], t.language, digits) : t("absent")
-            )
-          )
-        )
+/** Describes the scores of the picked runs, by the metrics that any of them has. */
+export function describeScores(view, picked, metrics, t) {
+  const scores = picked.flatMap((run) => run.scores.map((score) => ({ name: run.name, score })));
+  if (!scores.length) return hint(t("noScores"));
+  const shown = metrics.filter(({ key }) => scores.some(({ score }) => Number.isFinite(score[key])));
+  const number = (text) => h("td", { class: "number" }, text);
+  const rows = scores.map(({ name, score }) =>
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row", class: `run ${classOf(view, name)}` }, describeName(name)),
+      h("td", {}, isolate(String(score.split))),
+      number(String(score.beam ?? t("absent"))),
+      shown.map(({ key, digits }) =>
+        number(Number.isFinite(score[key]) ? showNumber(score[key], t.language, digits) : t("absent"))
       )
+    )
   );
-  if (!rows.length) return [make("p", { class: "hint" }, t("noScores"))];
-  const heads = [t("name"), t("split"), t("beam"), ...shown.map(({ heading }) => heading)];
-  const head = heads.map((text, place) =>
-    make("th", { scope: "col", class: place > 1 ? "number" : null }, text)
-  );
-  return [
-    make("table", { class: "plain" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)),
-  ];
+  const texts = [t("name"), t("split"), t("beam"), ...shown.map(({ heading }) => heading)];
+  return table("plain", null, headings(texts, 2), rows);
 }
 
-/** Returns the settings of the picked runs, those that differ first. */
-export function makeSettings(view, picked, described, t) {
-  const details = picked.map((name) => view.details.get(name)).filter(Boolean);
-  // A single run is compared with its preset.
+/** Describes the settings of the picked runs, those that differ first; a single run is compared with its preset. */
+export function describeSettings(view, picked, described, t) {
+  const details = picked.map(({ name }) => view.details.get(name)).filter(Boolean);
   const beside = details.map(({ preset, preset_settings }) => ({ name: preset, settings: preset_settings }));
   const runs = details.length === 1 ? [...details, ...beside] : details;
   const names = [...new Set(runs.flatMap((run) => Object.keys(run.settings)))];
   const settingOf = (run, name) => JSON.stringify(run.settings[name] ?? null);
   const differs = new Set(names.filter((name) => new Set(runs.map((run) => settingOf(run, name))).size > 1));
   const meaning = new Map(described.map((setting) => [setting.name, setting.meaning]));
-  const shown = [
-    ...names.filter((name) => differs.has(name)),
-    ...(view.all ? names.filter((name) => !differs.has(name)) : []),
-  ];
-  const note = runs.length > 1 && !differs.size ? [make("p", { class: "hint" }, t("sameSettings"))] : [];
+  const same = view.state.settings === "all" ? names.filter((name) => !differs.has(name)) : [];
+  const shown = [...names.filter((name) => differs.has(name)), ...same];
+  const note = runs.length > 1 && !differs.size && hint(t("sameSettings"));
   if (!shown.length) return note;
-  const write = (value) =>
-    value === null || value === undefined
-      ? t("absent")
-      : typeof value === "object"
-        ? JSON.stringify(value)
-        : String(value);
+  const write = (value) => {
+    if (value === null || value === undefined) return t("absent");
+    return typeof value === "object" ? JSON.stringify(value) : String(value);
+  };
   const rows = shown.map((name) =>
-    make(
+    h(
       "tr",
       { class: differs.has(name) ? "differs" : null },
-      make("th", { scope: "row", title: meaning.get(name) ?? null }, name),
-      ...runs.map((run) => make("td", {}, isolate(write(run.settings[name]))))
+      h("th", { scope: "row", title: meaning.get(name) ?? null }, name),
+      runs.map((run) => h("td", {}, isolate(write(run.settings[name]))))
     )
   );
-  const head = runs.map((run) =>
-    view.picked.includes(run.name)
-      ? make("th", { scope: "col", class: `run ${classOf(view, run.name)}` }, showName(run.name))
-      : make("th", { scope: "col" }, t("presetNamed", { preset: run.name }))
-  );
-  return [
-    ...note,
-    make(
-      "table",
-      { class: "plain settings" },
-      make("thead", {}, make("tr", {}, make("th", { scope: "col" }, t("setting")), ...head)),
-      make("tbody", {}, ...rows)
-    ),
-  ];
+  const head = runs.map(({ name }) => {
+    const isRun = view.state.run.includes(name);
+    const attributes = { scope: "col", class: isRun ? `run ${classOf(view, name)}` : null };
+    return h("th", attributes, isRun ? describeName(name) : t("presetNamed", { preset: name }));
+  });
+  return [note, table("plain settings", null, [headings([t("setting")]), head], rows)];
 }

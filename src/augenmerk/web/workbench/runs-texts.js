@@ -35,6 +35,7 @@ export const RUNS_TEXTS = {
     seconds: "seconds",
     lossHeading: "Loss: validation, and training (dashed)",
     bleuHeading: "Validation BLEU, greedy",
+    mixedUnits: "These runs split text into different tokens, so their losses per token cannot be compared.",
     noCurve: "Nothing to show yet.",
     firstEpoch: "Curves start after the first epoch.",
     trainingOf: "{run}, training",
@@ -107,6 +108,8 @@ export const RUNS_TEXTS = {
     seconds: "Sekunden",
     lossHeading: "Verlust: Validierung, und Training (gestrichelt)",
     bleuHeading: "BLEU auf den Validierungsdaten, gierig",
+    mixedUnits:
+      "Diese Läufe teilen Text in verschiedene Token; ihre Verluste je Token sind nicht vergleichbar.",
     noCurve: "Noch nichts zu zeigen.",
     firstEpoch: "Kurven beginnen nach der ersten Epoche.",
     trainingOf: "{run}, Training",

@@ -1,305 +1,273 @@
 /** The view Runs: the list, the curves of those that are picked, their scores and settings, and trainings. */
 
-import { fillSelect, find, make, replaceInside } from "../page/dom.js";
+import { choice, list, name, readState, writeState } from "../page/address.js";
+import { find } from "../page/dom.js";
+import { button, select } from "../page/parts.js";
+import { h, render } from "../page/view.js";
 import { startFrame } from "./frame.js";
-import { LineChart } from "./plots.js";
-import { classOf, makeEnded, makeList, shortenNames, showName } from "./runs-list.js";
-import { makeScores, makeSettings } from "./runs-tables.js";
+import { writeFragment } from "./links.js";
+import { chart } from "./plots.js";
+import { addEpochs, isMixed } from "./runs-epochs.js";
+import { classOf, describeEnded, describeList, describeName, shortenNames } from "./runs-list.js";
+import { describeScores, describeSettings } from "./runs-tables.js";
 import { RUNS_TEXTS } from "./runs-texts.js";
-import { makeSwatch } from "./series.js";
-import { postJson, postOnce } from "./server.js";
-import { StartForm } from "./start-form.js";
+import { swatch } from "./series.js";
+import { newestOf, postJson, postOnce } from "./server.js";
+import { makeStartForm } from "./start-form.js";
 
 const SERVER = "/workbench/runs";
 const LIVE = 1000; // milliseconds between two looks while something is being trained
 const IDLE = 4000; // and otherwise
 const MAX_PICKED = 12;
 const AXES = ["epoch", "step", "seconds"];
-const MAX_KEPT = 20_000; // epochs of a run that the page remembers
+const SPECIFICATION = {
+  run: list(name, MAX_PICKED), // the picked runs
+  by: choice(AXES, "epoch"),
+  settings: choice(["differing", "all"], "differing"),
+};
 
 const given = JSON.parse(find("page-data").textContent);
 const view = {
+  state: readState(location.hash, SPECIFICATION),
   runs: [],
   trainings: [],
-  picked: [], // names
-  by: "epoch",
-  all: false, // whether settings that are the same are shown
   epochs: new Map(), // what is known of the picked runs, by name
   details: new Map(), // their settings
   now: 0,
   asking: "", // the run for which is asked how many epochs it shall have
   more: "", // what was written there
+  trouble: "", // why something could not be done
 };
 let timer = 0;
-let looking = null; // what cancels the question that the server is asked
 let form = null; // the form of a new training
-const charts = [];
-const frame = startFrame({ texts: RUNS_TEXTS, onChange: () => draw(true) });
+const frame = startFrame({ texts: RUNS_TEXTS, onChange: draw });
 
-// -- address -----------------------------------------------------------------------------------------------
-
-function readAddress() {
-  const fragment = new URLSearchParams(location.hash.slice(1));
-  view.picked = [...new Set(fragment.getAll("run"))].slice(0, MAX_PICKED);
-  view.by = AXES.includes(fragment.get("by")) ? fragment.get("by") : "epoch";
-  view.all = fragment.get("settings") === "all";
-  find("all-settings").checked = view.all;
-}
-
-function writeAddress() {
-  const fragment = new URLSearchParams(view.picked.map((name) => ["run", name]));
-  if (view.by !== "epoch") fragment.set("by", view.by);
-  if (view.all) fragment.set("settings", "all");
-  const text = String(fragment).replaceAll("%2F", "/");
-  history.replaceState(null, "", text ? `#${text}` : location.pathname);
-}
-
-function pick(name, on) {
-  view.picked = on ? [...view.picked, name].slice(-MAX_PICKED) : view.picked.filter((each) => each !== name);
-  writeAddress();
+function change(changes) {
+  Object.assign(view.state, changes);
+  writeFragment(writeState(view.state, SPECIFICATION));
   draw();
+}
+
+function pick(run, isPicked) {
+  const { run: picked } = view.state;
+  change({ run: isPicked ? [...picked, run].slice(-MAX_PICKED) : picked.filter((each) => each !== run) });
   look();
 }
 
 // -- asking ------------------------------------------------------------------------------------------------
 
+const watch = newestOf((question, signal) => postJson(`${SERVER}/watch`, question, signal));
+const askDetails = newestOf((runs, signal) => postJson(`${SERVER}/details`, { runs }, signal));
+
 /** Asks for the list, and for the epochs of the picked runs that are not here yet. */
 async function look() {
   clearTimeout(timer);
-  looking?.abort();
   if (document.hidden) return; // a page that nobody sees asks for nothing
-  const asking = new AbortController();
-  looking = asking;
-  const known = view.picked.map((name) => [name, view.epochs.get(name)?.length ?? 0]);
+  const known = view.state.run.map((each) => [each, view.epochs.get(each)?.length ?? 0]);
   try {
-    const answer = await postOnce(`${SERVER}/watch`, { epochs: Object.fromEntries(known) }, asking.signal);
-    if (asking.signal.aborted) return;
-    take(answer);
-    tell("");
+    const { runs, trainings, now, epochs } = await watch({ epochs: Object.fromEntries(known) });
+    Object.assign(view, { runs, trainings, now, trouble: "" });
+    addEpochs(view.epochs, epochs, view.state.run);
   } catch (error) {
-    if (asking.signal.aborted) return;
-    tell(error instanceof TypeError ? frame.t("lost") : error.message);
+    view.trouble = error.message;
   }
-  const busy =
-    view.runs.some((run) => run.state === "training") || view.trainings.some((each) => each.running);
-  timer = setTimeout(look, busy ? LIVE : IDLE);
-}
-
-function take({ runs, epochs, trainings, now }) {
-  Object.assign(view, { runs, trainings, now });
-  const names = new Set(runs.map((run) => run.name));
-  for (const [name, { from, epochs: more }] of Object.entries(epochs)) {
-    if (!view.picked.includes(name)) continue;
-    const before = (view.epochs.get(name) ?? []).slice(0, from);
-    view.epochs.set(name, [...before, ...more].slice(-MAX_KEPT));
-  }
-  for (const kept of [view.epochs, view.details]) {
-    for (const name of kept.keys()) {
-      if (!view.picked.includes(name) || !names.has(name)) kept.delete(name);
-    }
-  }
+  const isBusy = [...view.runs, ...view.trainings].some(
+    ({ state, running }) => running || state === "training"
+  );
+  timer = setTimeout(look, isBusy ? LIVE : IDLE);
   draw();
   compare();
 }
 
-/** Asks for the settings of picked runs that are not here yet. */
+/** Asks for the settings of picked runs that are not here yet, and forgets those of others. */
 async function compare() {
   const readable = new Set(view.runs.filter((run) => !run.error).map((run) => run.name));
-  const missing = view.picked.filter((name) => readable.has(name) && !view.details.has(name));
+  const picked = view.state.run.filter((each) => readable.has(each));
+  for (const each of view.details.keys()) if (!picked.includes(each)) view.details.delete(each);
+  const missing = picked.filter((each) => !view.details.has(each));
   if (!missing.length) return;
   try {
-    const { runs } = await postJson(`${SERVER}/details`, { runs: missing });
+    const { runs } = await askDetails(missing);
     for (const run of runs) view.details.set(run.name, run);
-    draw();
   } catch (error) {
-    tell(error.message);
+    view.trouble = error.message;
   }
+  draw();
 }
 
 /** Does something that changes a run, and looks what became of it. */
 async function act(what, question) {
   try {
     await postOnce(`${SERVER}/${what}`, question);
-    tell("");
+    view.trouble = "";
   } catch (error) {
-    tell(error.message);
+    view.trouble = error.message;
+    draw();
+    return;
   }
   look();
 }
 
 /** Asks how many epochs a run shall have, or "" no more. */
-function ask(name, epochs) {
-  Object.assign(view, { asking: name, more: String(epochs) });
-  draw(true);
-  if (name) find("more-epochs").select();
-}
-
-function tell(message) {
-  find("trouble").hidden = !message;
-  if (find("trouble").textContent !== message) find("trouble").textContent = message;
+function ask(run, epochs) {
+  Object.assign(view, { asking: run, more: String(epochs) });
+  draw();
+  if (run) find("more-epochs").select();
 }
 
 // -- drawing -----------------------------------------------------------------------------------------------
 
-const on = { pick, act, ask };
-const drawn = new Map(); // what each part was last drawn from, so that what stays the same is left alone
-
-/** Returns whether what a part depends on has changed since it was last drawn. */
-function hasChanged(id, depends, anew) {
-  const key = JSON.stringify([depends, frame.t.language, frame.theme]);
-  if (!anew && drawn.get(id) === key) return false;
-  drawn.set(id, key);
-  return true;
-}
-
-/** Draws a part if what it depends on has changed. */
-function drawPart(id, depends, makeNodes, anew) {
-  if (hasChanged(id, depends, anew)) replaceInside(find(id), ...makeNodes());
-}
-
-function draw(anew = false) {
+function draw() {
   const { t } = frame;
+  const { state } = view;
   document.title = `${t("title")} · Augenmerk`;
   const known = new Map(view.runs.map((run) => [run.name, run]));
-  const picked = view.picked.filter((name) => known.has(name) && !known.get(name).error);
-  const minute = Math.floor(view.now / 60);
-  find("list-hint").textContent = given.local ? t("pick") : `${t("pick")} ${t("onlyLocal")}`;
-  find("new").hidden = !given.local || form !== null;
-  const list = () => [makeList(view, given.local, on, t)];
-  drawPart("list", [view.runs, view.picked, view.trainings, minute], list, anew);
-  drawPart("trainings", [view.trainings, view.runs.map((run) => run.name)], () => makeEnded(view, t), anew);
-  for (const id of ["curves-card", "scores-card", "settings-card"]) find(id).hidden = !picked.length;
-  if (hasChanged("by", [view.by], anew)) fillSelect(find("by"), AXES, t, view.by);
-  drawPart("legend", [picked, view.runs], () => makeLegend(picked, known, t), anew);
-  const counts = picked.map((name) => [name, view.epochs.get(name)?.length, known.get(name).state]);
-  if (hasChanged("charts", [counts, view.by], anew)) drawCharts(picked, known, t);
-  const scores = picked.map((name) => known.get(name).scores);
-  drawPart("scores", [scores, picked], () => makeScores(view, picked, known, given.metrics, t), anew);
-  const settings = picked.map((name) => view.details.get(name)?.settings);
-  drawPart(
-    "settings",
-    [picked, settings, view.all],
-    () => makeSettings(view, picked, given.settings, t),
-    anew
-  );
-  form?.write(t);
+  const picked = state.run.map((each) => known.get(each)).filter((run) => run && !run.error);
+  render(find("runs"), describeTrouble(), describeRuns(t), picked.length > 0 && describePicked(picked, t));
+  document.documentElement.dataset.ready = "";
 }
 
-function makeLegend(picked, known, t) {
-  return picked.map((name) =>
-    make(
-      "span",
-      { class: `key ${classOf(view, name)}` },
-      makeSwatch(view.picked.indexOf(name)),
-      showName(name),
-      ...(known.get(name).state === "training"
-        ? [make("span", { class: "live-mark" }, ` ● ${t("live")}`)]
-        : []),
-      make(
-        "button",
-        {
-          type: "button",
-          class: "word",
-          "aria-label": t("unpick", { run: name }),
-          onclick: () => pick(name, false),
-        },
-        "×"
-      )
+function describeTrouble() {
+  return (
+    view.trouble &&
+    h("p", { key: "trouble", id: "trouble", class: "card error", role: "alert" }, view.trouble)
+  );
+}
+
+function describeRuns(t) {
+  const pickHint = given.local ? t("pick") : `${t("pick")} ${t("onlyLocal")}`;
+  return card(
+    "runs-card",
+    t("runsHere"),
+    [
+      h("p", { class: "hint" }, pickHint),
+      given.local && !form && button(t("newTraining"), openForm, { id: "new", class: "main" }),
+    ],
+    form?.describe(t),
+    h("div", { id: "trainings", role: "status" }, describeEnded(view, t)),
+    h(
+      "div",
+      { class: "scroll list", id: "list", translate: "no" },
+      view.now > 0 && describeList(view, given.local, { pick, act, ask }, t)
     )
   );
 }
 
-/** Draws the curves of the picked runs into charts that stay, so that one can be read while it grows. */
-function drawCharts(picked, known, t) {
-  const short = shortenNames(picked);
-  const makeSeries = (name, key, dashed) => ({
-    name: dashed ? t("trainingOf", { run: short[picked.indexOf(name)] }) : short[picked.indexOf(name)],
-    number: view.picked.indexOf(name),
-    dashed,
-    live: known.get(name).state === "training",
-    points: (view.epochs.get(name) ?? [])
-      .filter((epoch) => Number.isFinite(epoch[view.by]) && Number.isFinite(epoch[key]))
-      .map((epoch) => ({ x: epoch[view.by], y: epoch[key] })),
-  });
-  const panels = [
-    {
-      title: t("lossHeading"),
-      clip: true,
-      digits: 3,
-      keys: [
-        ["train_loss", true],
-        ["validation_loss", false],
-      ],
-    },
-    { title: t("bleuHeading"), digits: 1, keys: [["validation_bleu", false]] },
+/** Describes a card with a heading, and what is beside that. */
+function card(id, title, beside, ...children) {
+  const label = `${id}-label`;
+  const head = h("div", { class: "card-head" }, h("h2", { id: label }, title), beside);
+  return h("section", { key: id, class: "card", id, "aria-labelledby": label }, head, children);
+}
+
+function describePicked(picked, t) {
+  const { by, settings } = view.state;
+  const isAll = settings === "all";
+  const onchange = ({ target }) => change({ settings: target.checked ? "all" : "differing" });
+  const box = h("input", { type: "checkbox", id: "all-settings", checked: isAll, onchange });
+  const place = { class: "scroll", tabindex: 0, translate: "no" };
+  return [
+    card(
+      "curves-card",
+      t("curves"),
+      select(t("by"), AXES, t, by, (value) => change({ by: value }), { id: "by" }),
+      h("div", { id: "legend", class: "keys", translate: "no" }, describeLegend(picked, t)),
+      h("div", { id: "charts", class: "charts", translate: "no" }, describeCharts(picked, t))
+    ),
+    card(
+      "scores-card",
+      t("scores"),
+      null,
+      h("div", { id: "scores", ...place }, describeScores(view, picked, given.metrics, t))
+    ),
+    card(
+      "settings-card",
+      t("settings"),
+      h("label", { class: "check" }, box, " ", h("span", {}, t("allSettings"))),
+      h("div", { id: "settings", ...place }, describeSettings(view, picked, given.settings, t))
+    ),
   ];
-  const isLive = picked.some((name) => known.get(name).state === "training");
-  panels.forEach(({ keys, ...panel }, place) => {
-    const series = keys.flatMap(([key, dashed]) => picked.map((name) => makeSeries(name, key, dashed)));
-    const about = {
-      ...panel,
-      empty: t(isLive ? "firstEpoch" : "noCurve"),
-      xLabel: t(view.by),
-      fractions: view.by === "seconds",
-      nearest: view.by !== "epoch", // runs are rarely at the same step at the same time
-      unlabelled: true,
-      series: series.filter((each) => each.points.length),
-    };
-    if (charts[place]) {
-      charts[place].change(about, t);
-    } else {
-      charts.push(new LineChart(about, t));
-      find("charts").append(charts[place].element);
-    }
+}
+
+function describeLegend(picked, t) {
+  return picked.map(({ name: run, state }) => {
+    const unpick = { class: "word", "aria-label": t("unpick", { run }) };
+    return h(
+      "span",
+      { key: run, class: `key ${classOf(view, run)}` },
+      swatch(view.state.run.indexOf(run)),
+      describeName(run),
+      state === "training" && h("span", { class: "live-mark" }, ` ● ${t("live")}`),
+      button("×", () => pick(run, false), unpick)
+    );
   });
+}
+
+/** Describes the curves of the picked runs. */
+function describeCharts(picked, t) {
+  const { by } = view.state;
+  const short = shortenNames(picked.map((run) => run.name));
+  const makeSeries = (key, dashed) =>
+    picked.map(({ name: run, state }, place) => ({
+      name: dashed ? t("trainingOf", { run: short[place] }) : short[place],
+      number: view.state.run.indexOf(run),
+      dashed,
+      live: state === "training",
+      points: (view.epochs.get(run) ?? [])
+        .filter((epoch) => Number.isFinite(epoch[by]) && Number.isFinite(epoch[key]))
+        .map((epoch) => ({ x: epoch[by], y: epoch[key] })),
+    }));
+  const isLive = picked.some(({ state }) => state === "training");
+  const describe = (about, series) =>
+    chart(
+      {
+        ...about,
+        empty: t(isLive ? "firstEpoch" : "noCurve"),
+        xLabel: t(by),
+        fractions: by === "seconds",
+        nearest: by !== "epoch", // runs are rarely at the same step at the same time
+        unlabelled: true,
+        series: series.filter((each) => each.points.length),
+      },
+      t
+    );
+  const note = isMixed(picked.map(({ name: run }) => view.details.get(run)?.settings)) ? t("mixedUnits") : "";
+  return [
+    describe({ title: t("lossHeading"), note, clip: true, digits: 3 }, [
+      ...makeSeries("train_loss", true),
+      ...makeSeries("validation_loss", false),
+    ]),
+    describe({ title: t("bleuHeading"), digits: 1 }, makeSeries("validation_bleu", false)),
+  ];
 }
 
 // -- start -------------------------------------------------------------------------------------------------
 
 function openForm() {
-  form = new StartForm(given, {
-    check: (question) => postJson(`${SERVER}/check`, question),
+  form = makeStartForm(given, {
+    check: (question, signal) => postJson(`${SERVER}/check`, question, signal),
     start: async (question) => {
       await postOnce(`${SERVER}/start`, question);
       closeForm();
       pick(question.run, true);
     },
     cancel: closeForm,
+    draw,
   });
-  find("start-place").replaceChildren(form.element);
   draw();
-  form.focus();
+  find("start-name").focus();
 }
 
 function closeForm() {
   form = null;
-  find("start-place").replaceChildren();
   draw();
   find("new").focus();
 }
 
-readAddress();
-find("new").addEventListener("click", openForm);
-find("by").addEventListener("change", (event) => {
-  view.by = event.target.value;
-  writeAddress();
-  draw();
-});
-find("all-settings").addEventListener("change", (event) => {
-  view.all = event.target.checked;
-  writeAddress();
-  draw();
-});
 window.addEventListener("hashchange", () => {
-  readAddress();
+  view.state = readState(location.hash, SPECIFICATION);
   look();
 });
-document.addEventListener("visibilitychange", () => {
-  if (document.hidden) {
-    clearTimeout(timer);
-    looking?.abort();
-  } else {
-    look();
-  }
-});
+document.addEventListener("visibilitychange", look);
+draw();
 look();

@@ -1,52 +1,13 @@
 /** A scatter plot of many points on a canvas: pointed at, brushed, and walked through by keys. */
 
-import { make, rootFontSize } from "../page/dom.js";
+import { rootFontSize } from "../page/dom.js";
 import { showNumber } from "../page/shown.js";
+import { create, h } from "../page/view.js";
 import { chooseTicks, countDecimals, findRange, makeAxis } from "./axes.js";
+import { SHAPES } from "./patterns-kinds.js";
 
 const NEAR = 14; // pixels within which a point is pointed at
 const DRAG = 5; // pixels from which on a press is a drag
-
-/** Draws the sign of a kind around a place: never colour alone. */
-function drawSign(context, sign, x, y, r) {
-  context.beginPath();
-  if (sign === 0) {
-    context.arc(x, y, r, 0, 2 * Math.PI);
-  } else if (sign === 1) {
-    context.moveTo(x, y - 1.25 * r);
-    context.lineTo(x + 1.15 * r, y + 0.85 * r);
-    context.lineTo(x - 1.15 * r, y + 0.85 * r);
-    context.closePath();
-  } else if (sign === 2) {
-    context.rect(x - 0.9 * r, y - 0.9 * r, 1.8 * r, 1.8 * r);
-  } else if (sign === 3) {
-    context.moveTo(x, y - 1.35 * r);
-    context.lineTo(x + 1.35 * r, y);
-    context.lineTo(x, y + 1.35 * r);
-    context.lineTo(x - 1.35 * r, y);
-    context.closePath();
-  } else {
-    const [a, b] = [0.42 * r, 1.3 * r];
-    const steps = [
-      [a, -b],
-      [a, -a],
-      [b, -a],
-      [b, a],
-      [a, a],
-      [a, b],
-      [-a, b],
-      [-a, a],
-      [-b, a],
-      [-b, -a],
-      [-a, -a],
-      [-a, -b],
-    ];
-    steps.forEach(([dx, dy], step) =>
-      step ? context.lineTo(x + dx, y + dy) : context.moveTo(x + dx, y + dy)
-    );
-    context.closePath();
-  }
-}
 
 /** Returns a number between -0.5 and 0.5 that belongs to an index, so that equal points can be told apart. */
 function jitter(index, salt) {
@@ -55,28 +16,31 @@ function jitter(index, salt) {
 }
 
 /**
- * The plot. `on.open(index)`, `on.point(index or -1)` and `on.select(box or null)` are called when the user acts;
- * a box is {x0, x1, y0, y1} in values. Points are {index, sign, colour, x, y, shown}.
+ * The plot, in its own element, `place`. `on.open(index)`, `on.select()` and `on.describe(index)` are called when the
+ * user acts. Points are {index, kind, colour, x, y, shown}; `box` is what is selected, {x0, x1, y0, y1} in values.
  */
 export class Scatter {
-  constructor(place, on) {
-    this.place = place;
+  constructor(on) {
     this.on = on;
     this.points = [];
     this.axes = { x: { name: "", whole: false }, y: { name: "", whole: false } };
+    this.clear();
+    this.drag = null;
+    this.canvas = create(h("canvas", { class: "points", "aria-hidden": "true" }));
+    this.over = create(h("canvas", { class: "over", tabindex: 0, role: "application" }));
+    this.tip = create(h("div", { class: "tip", "aria-live": "polite", hidden: true }));
+    this.place = create(h("div", { id: "plot", class: "scatter" }, this.canvas, this.over, this.tip));
+    this.frame = 0;
+    new ResizeObserver(() => this.redraw()).observe(this.place);
+    this.listen();
+  }
+
+  /** Selects and opens nothing. */
+  clear() {
     this.box = null;
     this.opened = -1;
     this.pointed = -1;
     this.anchor = -1; // where a box that is selected by keys begins
-    this.drag = null;
-    this.canvas = make("canvas", { class: "points", "aria-hidden": "true" });
-    this.over = make("canvas", { class: "over", tabindex: 0, role: "application" });
-    this.tip = make("div", { class: "tip", "aria-live": "polite", hidden: true });
-    place.replaceChildren(this.canvas, this.over, this.tip);
-    this.frame = 0;
-    this.observer = new ResizeObserver(() => this.redraw());
-    this.observer.observe(place);
-    this.listen();
   }
 
   /** Shows other points, or the same along other axes. */
@@ -177,7 +141,12 @@ export class Scatter {
     context.fillText(this.axes.y.name, 0, 0);
     context.restore();
     const many = this.points.length > 1500;
-    const r = (many ? 2.7 : 3.5) * u;
+    const size = new DOMMatrix().scale(((many ? 2.7 : 3.5) * u) / 4.6);
+    const shapes = {};
+    for (const [kind, path] of Object.entries(SHAPES)) {
+      shapes[kind] = new Path2D();
+      shapes[kind].addPath(new Path2D(path), size);
+    }
     context.lineWidth = 0.8;
     const card = colour("--card");
     const colours = new Map();
@@ -193,9 +162,10 @@ export class Scatter {
         context.globalAlpha = inside ? (many ? 0.62 : 0.78) : 0.14;
         context.fillStyle = colourOf(point.colour);
         context.strokeStyle = card;
-        drawSign(context, point.sign, point.px, point.py, r);
-        context.fill();
-        context.stroke();
+        context.translate(point.px, point.py);
+        context.fill(shapes[point.kind]);
+        context.stroke(shapes[point.kind]);
+        context.translate(-point.px, -point.py);
       }
     }
     context.globalAlpha = 1;
@@ -230,9 +200,14 @@ export class Scatter {
     if (this.pointed !== this.opened) ring(this.pointed, 1.3);
   }
 
-  isInside(point, box = this.box) {
+  /** Returns the indices of the points in the box; null without a box. */
+  listInside() {
+    return this.box && new Set(this.points.filter((point) => this.isInside(point)).map(({ index }) => index));
+  }
+
+  isInside(point) {
     const [x, y] = [this.valueX(point.px), this.valueY(point.py)];
-    return x >= box.x0 && x <= box.x1 && y >= box.y0 && y <= box.y1;
+    return x >= this.box.x0 && x <= this.box.x1 && y >= this.box.y0 && y <= this.box.y1;
   }
 
   valueX(px) {
@@ -276,7 +251,7 @@ export class Scatter {
     this.box = box;
     this.drawPoints();
     this.drawOver();
-    this.on.select(box);
+    this.on.select();
   }
 
   listen() {

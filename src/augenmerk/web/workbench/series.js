@@ -1,6 +1,6 @@
 /** How series look, in charts and in what names them: by colour, and beyond the number of colours by dashes. */
 
-import { makeSvg } from "../page/dom.js";
+import { h } from "../page/view.js";
 
 export const COLOURS = 7; // of the variables --c0, --c1, … in workbench.css
 const DASHES = ["", "7 4", "2 3", "9 3 2 3"];
@@ -14,18 +14,14 @@ export function lookOf(number) {
   };
 }
 
-/** Returns a short line that looks as a series does. */
-export function makeSwatch(number) {
+/** Describes a short line that looks as a series does. */
+export function swatch(number) {
   const { colour, dash } = lookOf(number);
-  const ends = { x1: 1, x2: 21, y1: 5, y2: 5 };
-  return makeSvg(
-    "svg",
-    { class: "swatch", width: 22, height: 10, "aria-hidden": "true" },
-    makeSvg("line", { ...ends, stroke: colour, "stroke-width": 2.5, "stroke-dasharray": dash })
-  );
+  const line = { x1: 1, x2: 21, y1: 5, y2: 5, stroke: colour, "stroke-width": 2.5, "stroke-dasharray": dash };
+  return h("svg", { class: "swatch", width: 22, height: 10, "aria-hidden": "true" }, h("line", line));
 }
 
-/** Returns a name that is not too long for a label; what is left out is in the middle, for ends tell more. */
+/** Returns a name that is not too long for a label; what is left out is in the middle, because ends tell more. */
 export function shortenName(name, most = MAX_NAME) {
   const letters = [...name];
   if (letters.length <= most) return name;

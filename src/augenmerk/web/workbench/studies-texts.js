@@ -23,6 +23,12 @@ export const STUDIES_TEXTS = {
     figures: "Results",
     figuresNote:
       "Mean ± standard deviation over the finished runs; on “{split}”, {search}. Bold: the best mean of a column, and those that a paired t test over seeds does not distinguish from it. Below a mean: its 95 % interval over seeds.",
+    findingHigher:
+      "{variant} has a higher {measure} than {against} on {split}, by {difference} (95 % interval {low} to {high}, p {p}).{doubt}",
+    findingLower:
+      "{variant} has a lower {measure} than {against} on {split}, by {difference} (95 % interval {low} to {high}, p {p}).{doubt}",
+    findingSame: "{variant} and {against} have the same {measure} on {split}.{doubt}",
+    findingDoubt: " This may be chance.",
     greedy: "greedy search",
     beamOf: "beam size {beam}",
     variant: "variant",
@@ -47,8 +53,8 @@ export const STUDIES_TEXTS = {
     sentence: "Sentence",
     placeholder: "Type a sentence …",
     seeds: "Seeds",
-    oneSeed: "One per variant",
-    allSeeds: "All",
+    "one seeds": "One per variant",
+    "all seeds": "All",
     reference: "Reference: {text}",
     seed: "seed {seed}",
     noModels: "The runs of this study are not in this folder, so only its own sentences can be shown.",
@@ -110,6 +116,12 @@ export const STUDIES_TEXTS = {
     figures: "Ergebnisse",
     figuresNote:
       "Mittelwert ± Standardabweichung über die fertigen Läufe; auf „{split}“, {search}. Fett: der beste Mittelwert einer Spalte und die, die ein gepaarter t-Test über die Startwerte nicht von ihm trennt. Unter einem Mittelwert sein 95-%-Intervall über die Startwerte.",
+    findingHigher:
+      "{variant} liegt über {against}: {measure} auf {split} um {difference} höher (95-%-Intervall {low} bis {high}, p {p}).{doubt}",
+    findingLower:
+      "{variant} liegt unter {against}: {measure} auf {split} um {difference} niedriger (95-%-Intervall {low} bis {high}, p {p}).{doubt}",
+    findingSame: "{variant} und {against} haben auf {split} gleich viel: {measure}.{doubt}",
+    findingDoubt: " Das kann Zufall sein.",
     greedy: "gierige Suche",
     beamOf: "Strahlbreite {beam}",
     variant: "Variante",
@@ -134,8 +146,8 @@ export const STUDIES_TEXTS = {
     sentence: "Satz",
     placeholder: "Satz eingeben …",
     seeds: "Startwerte",
-    oneSeed: "Einer je Variante",
-    allSeeds: "Alle",
+    "one seeds": "Einer je Variante",
+    "all seeds": "Alle",
     reference: "Referenz: {text}",
     seed: "Startwert {seed}",
     noModels:

@@ -1,241 +1,172 @@
 /** The studies of a folder, and one of them: figures, differences, curves, and sentences through all variants. */
 
-import { find, isolate, make } from "../page/dom.js";
+import { choice, list, name, readState, text, whole, writeState } from "../page/address.js";
+import { find, onOtherWidth } from "../page/dom.js";
+import { hint, isolate } from "../page/parts.js";
+import { h, render } from "../page/view.js";
 import { startFrame } from "./frame.js";
-import { writeAddress } from "./links.js";
+import { writeQuery } from "./links.js";
 import { getJson } from "./server.js";
-import { AttentionCard, MAX_TEXT } from "./studies-attention.js";
-import { makeBeams, makeCurves, makeFactors, makeLegend, makeLengths } from "./studies-charts.js";
-import { makeDifferences } from "./studies-differences.js";
-import { makeFigures, makeHeader, makeRuns } from "./studies-figures.js";
-import { makeCard, sayCounts } from "./studies-parts.js";
+import { describeAttention, MAX_TEXT, showSentence } from "./studies-attention.js";
+import {
+  describeBeams,
+  describeCurves,
+  describeFactors,
+  describeLegend,
+  describeLengths,
+} from "./studies-charts.js";
+import { describeDifferences } from "./studies-differences.js";
+import { describeHeader, describeResults, describeRuns } from "./studies-figures.js";
+import { sayCounts } from "./studies-parts.js";
 import { STUDIES_TEXTS } from "./studies-texts.js";
 
 const REFRESH = 4000; // milliseconds between two looks at a study that is running
-const UNTOUCHED = { sentence: 0, seeds: "one", measure: "bleu" };
+const MAX_NAME = 500;
+const SPECIFICATION = {
+  study: text(MAX_NAME),
+  text: text(MAX_TEXT),
+  sentence: whole(0, 9999, 0),
+  seeds: choice(["one", "all"], "one"),
+  measure: text(MAX_NAME, "bleu"),
+  split: text(MAX_NAME),
+  hidden: list(name, 100), // variants that no chart shows
+};
 
-const frame = startFrame({ texts: STUDIES_TEXTS, onChange: drawAll });
-const state = readAddress();
-const view = { frame, state, change, askAbout, study: null }; // `study` is what the server says about it
-const attention = new AttentionCard(view);
-const hidden = new Set(); // the variants that are not drawn
-let curves = {}; // by variant and seed
-let charts = [];
-let drawnCurves = ""; // what the curves were drawn of
-
-// -- address -----------------------------------------------------------------------------------------------
-
-function readAddress() {
-  const given = new URLSearchParams(location.search);
-  const number = given.get("sentence") ?? "";
-  return {
-    study: given.get("study") ?? "",
-    text: (given.get("text") ?? "").slice(0, MAX_TEXT),
-    sentence: /^\d{1,4}$/.test(number) ? Number(number) : UNTOUCHED.sentence,
-    seeds: given.get("seeds") === "all" ? "all" : UNTOUCHED.seeds,
-    measure: given.get("measure") ?? UNTOUCHED.measure,
-    split: given.get("split") ?? "",
-  };
-}
+const frame = startFrame({ texts: STUDIES_TEXTS, onChange: draw });
+const view = {
+  frame,
+  state: readState(location.search, SPECIFICATION),
+  studies: null, // what the server says about all of them,
+  study: null, // and about one
+  curves: {}, // by variant and seed
+  lit: null, // the variant that stands out in charts
+  error: null,
+  ...{ change, askAbout, draw, light },
+};
 
 /** Changes the state and writes it into the address. */
 function change(changes) {
-  Object.assign(state, changes);
-  writeAddress("/studies", state, UNTOUCHED);
+  Object.assign(view.state, changes);
+  writeQuery(writeState(view.state, SPECIFICATION));
+  draw();
+}
+
+function light(variant) {
+  view.lit = variant;
+  draw();
 }
 
 function askAbout(what, more = {}) {
-  return `/workbench/studies/${what}?${new URLSearchParams({ study: state.study, ...more })}`;
+  return `/workbench/studies/${what}?${new URLSearchParams({ study: view.state.study, ...more })}`;
 }
 
-function say(text, isError = false) {
-  find("status").textContent = text;
-  find("status").classList.toggle("error", isError);
+/** Does something, and draws what came of it, or why nothing did. */
+async function attempt(act) {
+  try {
+    await act();
+    view.error = null;
+  } catch (error) {
+    view.error = error;
+  }
+  draw();
 }
 
 // -- all studies -------------------------------------------------------------------------------------------
 
-async function showList() {
-  const { t } = frame;
-  say(t("loading"));
-  try {
-    const { studies } = await getJson("/workbench/studies/list");
-    say("");
-    const nodes = studies.map(makeListed);
-    find("studies").replaceChildren(
-      ...(nodes.length ? nodes : [make("li", { class: "hint" }, t("noStudies"))])
-    );
-  } catch (error) {
-    say(t("failed", { reason: error.message }), true);
-  }
-  find("list").hidden = false;
-  document.documentElement.dataset.ready = "";
+function describeList(t) {
+  const listed = view.studies?.map((each) => describeListed(each, t)) ?? [];
+  return h(
+    "section",
+    { class: "card", id: "list" },
+    h("h1", {}, t("listTitle")),
+    hint(t("listHint")),
+    h(
+      "ul",
+      { id: "studies", class: "study-list", translate: "no" },
+      view.studies && (listed.length ? listed : h("li", { class: "hint" }, t("noStudies")))
+    )
+  );
 }
 
-function makeListed(each) {
-  const { t } = frame;
-  const address = `/studies?${new URLSearchParams({ study: each.name })}`;
+function describeListed(each, t) {
+  const href = `/studies?${writeState({ ...view.state, study: each.name }, SPECIFICATION)}`;
   const kind = each.error ? "damaged" : each.running ? "running" : each.complete ? "complete" : "incomplete";
-  const about = each.error
-    ? make("p", { class: "error" }, each.error)
-    : make("p", { class: "hint" }, sayCounts(each, t));
   const share = each.error ? 0 : each.finished / Math.max(1, each.runs);
-  const bar = make("span", { class: "bar", "aria-hidden": "true" });
-  bar.style.setProperty("--share", share);
-  return make(
+  const badge = h("span", { class: `badge ${kind}` }, t(kind));
+  return h(
     "li",
-    {},
-    make(
+    { key: each.name },
+    h(
       "a",
-      { href: address, class: "study-link" },
-      make(
-        "span",
-        { class: "study-name" },
-        isolate(each.name),
-        " ",
-        make("span", { class: `badge ${kind}` }, t(kind))
-      ),
-      make("span", { class: "study-question" }, isolate(each.error ? "" : each.question || t("noQuestion")))
+      { href, class: "study-link" },
+      h("span", { class: "study-name" }, isolate(each.name), " ", badge),
+      h("span", { class: "study-question" }, isolate(each.error ? "" : each.question || t("noQuestion")))
     ),
-    about,
-    each.error || each.complete ? "" : bar
+    each.error ? h("p", { class: "error" }, each.error) : hint(sayCounts(each, t)),
+    !each.error &&
+      !each.complete &&
+      h("span", { class: "bar", "aria-hidden": "true", style: { "--share": share } })
   );
 }
 
 // -- one study ---------------------------------------------------------------------------------------------
 
-async function openStudy() {
-  const { t } = frame;
-  say(t("loading"));
-  try {
-    view.study = await getJson(askAbout("study"));
-    say("");
-  } catch (error) {
-    say(t("failed", { reason: error.message }), true);
-    find("study").replaceChildren(makeBack());
-    find("study").hidden = false;
-    document.documentElement.dataset.ready = "";
-    return;
-  }
-  document.title = `${view.study.title} · Augenmerk`;
-  find("study").hidden = false;
-  drawStudy();
-  attention.show();
-  await readCurves();
-  document.documentElement.dataset.ready = "";
-  if (view.study.running) setTimeout(refresh, REFRESH);
-}
-
-async function readCurves() {
-  try {
-    ({ curves } = await getJson(askAbout("curves")));
-  } catch {
-    curves = {}; // then there are means only
-  }
-  drawCurves();
+async function readStudy() {
+  const before = JSON.stringify(view.study);
+  view.study = await getJson(askAbout("study"));
+  // More runs have a sentence of the study now.
+  if (JSON.stringify(view.study) !== before && (!before || !view.state.text.trim())) showSentence(view);
+  draw();
+  const nothing = { curves: {} }; // then there are means only
+  ({ curves: view.curves } = await getJson(askAbout("curves")).catch(() => nothing));
 }
 
 /** Looks again at a study that is running; a page that nobody sees waits. */
 async function refresh() {
-  if (!document.hidden) {
-    try {
-      const before = JSON.stringify(view.study);
-      view.study = await getJson(askAbout("study"));
-      if (JSON.stringify(view.study) !== before) {
-        drawStudy();
-        if (!state.text.trim()) attention.show(); // more runs have it now
-      }
-      await readCurves();
-    } catch (error) {
-      say(frame.t("failed", { reason: error.message }), true);
-    }
-  }
-  if (view.study.running) setTimeout(refresh, REFRESH);
+  if (!document.hidden) await attempt(readStudy);
+  if (view.study?.running) setTimeout(refresh, REFRESH);
 }
 
-function makeBack() {
-  return make("p", { class: "back" }, make("a", { href: "/studies" }, "← ", frame.t("allStudies")));
-}
-
-/** Draws everything but the curves and the attention; these keep their places. */
-function drawStudy() {
-  const { t } = frame;
-  const { study } = view;
-  const kept = find("attention");
-  if (kept) attention.update();
-  const parts = [
-    makeBack(),
-    makeHeader(study, t),
-    makeFigures(study, t),
-    makeDifferences(study, state, change, t),
-    kept ?? attention.make(),
-    makeCard(
-      "learning",
-      t("learning"),
-      make("p", { class: "hint" }, t("learningHint")),
-      makeLegend(study, hidden, showCharts, t),
-      make("div", { class: "charts", id: "curves" })
-    ),
-    makeLengths(study, t),
-    makeFactors(study, t),
-    makeBeams(study, t),
-    makeRuns(study, t),
-  ].filter(Boolean);
-  for (const chart of charts) chart.observer.disconnect();
-  charts = parts.flatMap((part) => part.charts ?? []);
-  const nodes = parts.map((part) => part.element ?? part);
-  // The attention stays where it is in the page, because the user may be typing into it.
-  if (kept) {
-    for (const node of [...find("study").children]) if (node !== kept) node.remove();
-    const place = nodes.indexOf(kept);
-    kept.before(...nodes.slice(0, place));
-    kept.after(...nodes.slice(place + 1));
-  } else {
-    find("study").replaceChildren(...nodes);
-  }
-  drawCurves();
-}
-
-function showCharts(lit) {
-  for (const chart of charts) chart.show(hidden, hidden.has(lit) ? null : lit);
-}
-
-function drawCurves() {
-  const { t } = frame;
-  const place = find("curves");
-  if (!place) return;
-  const old = charts.filter((chart) => place.contains(chart.element));
-  // A chart that is being read is drawn again only when its numbers have changed.
-  const wanted = JSON.stringify([view.study.variants.map((variant) => variant.curves), curves, t.language]);
-  if (drawnCurves === wanted && old.length) return;
-  for (const chart of old) chart.observer.disconnect();
-  charts = charts.filter((chart) => !old.includes(chart));
-  const found = makeCurves(view.study, curves, t);
-  charts.push(...found);
-  drawnCurves = wanted;
-  place.replaceChildren(...found.map((chart) => chart.element));
-  find("learning").hidden = !found.length;
+function describeStudy(t) {
+  const { study, curves } = view;
+  const back = h("p", { class: "back" }, h("a", { href: "/studies" }, "← ", t("allStudies")));
+  if (!study) return back;
+  return [
+    back,
+    describeHeader(study, t),
+    describeResults(study, t),
+    describeDifferences(view, t),
+    describeAttention(view, t),
+    h("div", { key: "legend" }, describeLegend(view, t)),
+    describeCurves(view, curves, t),
+    describeLengths(view, t),
+    describeFactors(view, t),
+    describeBeams(view, t),
+    describeRuns(study, t),
+  ];
 }
 
 // -- start -------------------------------------------------------------------------------------------------
 
-function drawAll() {
-  if (!state.study) {
-    showList();
-  } else if (view.study) {
-    find("attention")?.remove();
-    drawStudy();
-    attention.drawTiles();
-    attention.show();
-  }
+function draw() {
+  const { t } = frame;
+  const { error, study, studies, state } = view;
+  const isThere = study ?? studies;
+  const said = error ? t("failed", { reason: error.message }) : isThere ? "" : t("loading");
+  render(find("status"), said);
+  find("status").classList.toggle("error", Boolean(error));
+  document.title = `${study?.title ?? t("listTitle")} · Augenmerk`;
+  render(find("study"), state.study ? (isThere || error) && describeStudy(t) : describeList(t));
 }
 
-let lastWidth = innerWidth;
-addEventListener("resize", () => {
-  if (innerWidth === lastWidth) return; // a phone's bars come and go
-  lastWidth = innerWidth;
-  attention.drawTiles();
-});
+async function begin() {
+  if (view.state.study) {
+    await refresh();
+  } else {
+    await attempt(async () => ({ studies: view.studies } = await getJson("/workbench/studies/list")));
+  }
+  document.documentElement.dataset.ready = "";
+}
 
-if (state.study) openStudy();
-else showList();
+onOtherWidth(draw);
+begin();

@@ -1,13 +1,14 @@
 /** The view Translate: the exported page, asked of the server, with any runs and their layers and heads. */
 
-import { name as oneName } from "../page/address.js";
+import { choice, name as oneName } from "../page/address.js";
 import { find } from "../page/dom.js";
 import { startPage } from "../page/main.js";
 import { Model } from "../page/models.js";
+import { headings, isolate, table } from "../page/parts.js";
 import { restoreExample } from "../page/stored.js";
+import { LANGUAGES, THEMES } from "../page/switches.js";
 import { h, render } from "../page/view.js";
 import { keepViews, recallSwitches, rememberSwitch, writeFrame } from "./frame.js";
-import { addToQuestion, attentionAt, HEAD_CHOICES, makePicture, viewHeads } from "./heads.js";
 import { getJson, newestOf, postJson } from "./server.js";
 
 const SERVER = "/workbench/translate";
@@ -23,24 +24,6 @@ const TEXTS = {
     left: "Left",
     right: "Right",
     architecture: "architecture",
-    attentionOf: "Attention",
-    cross: "to the source",
-    encoder: "within the encoder",
-    decoder: "within the decoder",
-    layer: "Layer",
-    head: "Head",
-    mean: "mean",
-    all: "all, small",
-    headName: "layer {layer}, head {head}",
-    headOnly: "head {head}",
-    layerName: "layer {layer}",
-    layerMean: "mean of all layers",
-    headMean: "mean of all heads",
-    crossName: "Attention to the source",
-    encoderName: "Attention within the encoder: source words look at one another",
-    decoderName: "Attention within the decoder: words produced look back",
-    smallHint: "Rows are the words that look, columns those looked at. Click a map to see it large.",
-    headSpread: "a word looks at {words} on average",
     ensembleChange:
       "Attention can be changed for one model, in the browser; here {count} translate together. Choose a single run.",
     ownMechanism:
@@ -59,25 +42,6 @@ const TEXTS = {
     left: "Links",
     right: "Rechts",
     architecture: "Architektur",
-    attentionOf: "Aufmerksamkeit",
-    cross: "auf den Satz",
-    encoder: "im Encoder",
-    decoder: "im Decoder",
-    layer: "Schicht",
-    head: "Kopf",
-    mean: "Mittel",
-    all: "alle, klein",
-    headName: "Schicht {layer}, Kopf {head}",
-    headOnly: "Kopf {head}",
-    layerName: "Schicht {layer}",
-    layerMean: "Mittel aller Schichten",
-    headMean: "Mittel aller Köpfe",
-    crossName: "Aufmerksamkeit auf den Satz",
-    encoderName: "Aufmerksamkeit im Encoder: Wörter des Satzes schauen einander an",
-    decoderName: "Aufmerksamkeit im Decoder: erzeugte Wörter schauen zurück",
-    smallHint:
-      "Zeilen sind die Wörter, die schauen, Spalten die angeschauten. Ein Klick zeigt eine Karte groß.",
-    headSpread: "ein Wort schaut im Mittel auf {words}",
     ensembleChange:
       "Aufmerksamkeit lässt sich für ein einzelnes Modell ändern, im Browser; hier übersetzen {count} gemeinsam. Bitte einen einzelnen Lauf wählen.",
     ownMechanism:
@@ -93,7 +57,7 @@ const served = JSON.parse(find("page-data").textContent);
 let readable = [];
 let byName = new Map();
 takeServed(served.models);
-const models = new Map(); // those that were asked, so that none is fetched twice
+const locals = new Map(); // promises of models in the browser, by the names of runs
 const examples = new Map(); // by the name of a run
 
 /** Takes what the server says of its models. */
@@ -112,18 +76,12 @@ async function askExamples(name) {
   examples.set(name, described);
 }
 
-/**
- * One run, or several that translate together: what `page/models.js` has in the browser. The server translates;
- * questions about changed attention are answered by the model itself, which is fetched when one first comes. `data` is
- * as the server describes it, with `runs`, names.
- */
+/** One run, or several that translate together: `page/models.js` with a server. `data` is as the server describes it. */
 class ServerModel {
-  constructor(data, number) {
+  constructor(data) {
     this.data = data;
-    this.number = number;
     this.isBpe = data.unit === "bpe";
     this.settings = null; // of the model in the browser, once it is there
-    this._local = null; // a promise of this model
     this._askNewest = newestOf((question, signal) => postJson(`${SERVER}/ask`, question, signal));
   }
 
@@ -132,26 +90,44 @@ class ServerModel {
     return this;
   }
 
-  /** Answers a question as `Model.ask` does: the newest of each kind is the only one that is answered. */
+  /**
+   * Answers a question as `Model.ask` does: the newest of each kind is the only one that is answered. Those about changed
+   * attention are answered in the browser.
+   */
   async ask(call, question) {
-    if (call !== "translate" || question.changed) return (await this._loadLocal()).ask(call, question);
-    const { text, sentence = 0, beam, prefix = [], tree = false, heads = null } = question;
-    const asked = { models: this.data.runs, text, sentence, beam, prefix, tree, heads };
-    return restoreExample(await this._askNewest(asked));
-  }
-
-  _loadLocal() {
-    if (this._local === null) {
-      const name = this.data.runs[0].split("/").map(encodeURIComponent).join("/");
-      const files = { settings: `${SERVER}/model/${name}.json`, weights: `${SERVER}/model/${name}.bin` };
-      const model = new Model({ ...this.data, ...files }, this.number, `${SERVER}/engine.js`);
-      this._local = model.load().then(() => {
-        this.settings = model.settings;
-        return model;
-      });
-      this._local.catch(() => (this._local = null)); // so that it can be tried again
+    if (call === "translate" && !question.changed) {
+      const { text, sentence = 0, beam, prefix = [], tree = false, heads = null } = question;
+      const asked = { models: this.data.runs, text, sentence, beam, prefix, tree, heads };
+      return restoreExample(await this._askNewest(asked));
     }
-    return this._local;
+    const local = await loadLocal(this.data);
+    this.settings = local.settings;
+    return local.ask(call, question);
+  }
+}
+
+/** Has the browser itself read a run, once for both sides; resolves to a `Model`. */
+function loadLocal(data) {
+  const [run] = data.runs;
+  if (!locals.has(run)) {
+    const name = run.split("/").map(encodeURIComponent).join("/");
+    const files = { settings: `${SERVER}/model/${name}.json`, weights: `${SERVER}/model/${name}.bin` };
+    const loading = new Model({ ...data, ...files }, 0, `${SERVER}/engine.js`).load();
+    loading.catch(() => locals.delete(run)); // so that it can be tried again
+    locals.set(run, loading);
+  }
+  return locals.get(run);
+}
+
+/** Ends the workers of runs that are not shown any more. */
+function endWorkers(shown) {
+  for (const [run, loading] of locals) {
+    if (shown.some(({ runs }) => runs.length === 1 && runs[0] === run)) continue;
+    locals.delete(run);
+    loading.then(
+      (model) => model.close(),
+      () => {}
+    );
   }
 }
 
@@ -190,13 +166,8 @@ function chooseModels(text) {
   const chosen = readNames(text).map(describeSide);
   const [name] = chosen[0].runs;
   if (!examples.has(name)) askExamples(name).then(() => app.takeModels(app.state.models));
+  endWorkers(chosen);
   return { models: chosen, examples: examples.get(name) };
-}
-
-function makeModel(data, number) {
-  const key = JSON.stringify([data.runs, number]);
-  if (!models.has(key)) models.set(key, new ServerModel(data, number));
-  return models.get(key);
 }
 
 /** Returns the list of runs with a column of boxes for each side. */
@@ -225,16 +196,14 @@ function viewModels(app) {
       { key: name, class: error && "broken" },
       h("td", {}, error ? null : box(0, name)),
       h("td", {}, error ? null : box(1, name)),
-      h("th", { scope: "row" }, h("bdi", {}, name)),
+      h("th", { scope: "row" }, isolate(name)),
       error
         ? h("td", { colspan: 2, title: error }, t("cannotRead"))
-        : [title, attention].map((text) => h("td", {}, h("bdi", {}, text)))
+        : [title, attention].map((text) => h("td", {}, isolate(text)))
     )
   );
-  const head = ["left", "right", "run", "architecture", "mechanism"].map((key) =>
-    h("th", { scope: "col" }, t(key))
-  );
-  return h("table", { class: "plain" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows));
+  const head = headings(["left", "right", "run", "architecture", "mechanism"].map((key) => t(key)));
+  return table("plain", null, head, rows);
 }
 
 /** Asks for the runs again: there may be new ones since the page was opened. */
@@ -256,10 +225,9 @@ function refuseChange({ t }, answer) {
 }
 
 function drawOwn(app) {
-  const chosen = app.page.models.map(({ name }) => h("bdi", {}, name));
+  const chosen = app.page.models.map(({ name }) => isolate(name));
   render(find("models-chosen"), chosen.length > 1 ? [chosen[0], " · ", chosen[1]] : chosen);
   render(find("models-list"), find("models").open && viewModels(app));
-  render(find("heads"), viewHeads(app));
 }
 
 function writeTexts({ t }) {
@@ -269,6 +237,7 @@ function writeTexts({ t }) {
 
 keepViews();
 const [first] = readable;
+const switches = recallSwitches();
 await askExamples(first.name);
 for (const name of ["theme", "language"]) {
   find(name).addEventListener("change", () => rememberSwitch(name, find(name).value));
@@ -282,23 +251,21 @@ const app = startPage(
     ...chooseModels(writeNames([[first.name]])),
     beam: Math.min(first.beam, served.max_beam),
     max_beam: served.max_beam,
-    untouched: {
-      models: writeNames([[first.name]]),
-      part: "cross",
-      layer: "mean",
-      head: "mean",
-      ...recallSwitches(),
+    more: {
+      models: {
+        read: (text) => writeNames(readNames(text)),
+        write: String,
+        otherwise: writeNames([[first.name]]),
+      },
+      theme: choice(THEMES, switches.theme),
+      language: choice(LANGUAGES, switches.language),
     },
-    choices: { models: (text) => writeNames(readNames(text)), ...HEAD_CHOICES },
   },
   {
     texts: TEXTS,
     notices: ["privacy", "changedInBrowser"],
-    makeModel,
+    makeModel: (data) => new ServerModel(data),
     chooseModels,
-    addToQuestion,
-    makePicture,
-    attentionAt,
     refuseChange,
     writeTexts,
     draw: drawOwn,
