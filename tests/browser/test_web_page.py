@@ -686,6 +686,55 @@ def test_the_own_attention_of_several_heads_is_not_replaced_by_its_mean(
     assert view.bars(".prediction") == own
 
 
+@pytest.mark.parametrize("architecture", ["gru", "transformer"])
+def test_layers_and_heads_are_chosen_without_a_server(
+    context: "BrowserContext", shared_runs: SharedRuns, tmp_path: Path, architecture: str
+) -> None:
+    settings = {"model__architecture": architecture, "model__attention": "multi-head", "model__heads": 2}
+    run = shared_runs.copy(tiny(**settings, model__layers=2), tmp_path / "heads").path
+    page = tmp_path / "page.html"
+    export_page(make_page([run], beam=1, examples=[EXAMPLE]), page)
+    expected = load(run).translate(EXAMPLE, beam=1, heads=True)
+    view = View(context, f"{page.as_uri()}#head=2")
+    view.settle()
+    part = "cross"
+    if architecture == "transformer":
+        view.tab.select_option("#layer", "1")
+        view.tab.select_option("#part", part := "encoder")
+        view.wait("document.querySelector('.head-name')?.textContent.includes('encoder')")
+    heads = expected.select_heads(part, 1)
+    assert "head 2" in view.tab.inner_text(".head-name")
+    cells = view.tab.eval_on_selector_all("td[data-row]", "all => all.map(cell => cell.className)")
+    levels = [f"h{round(weight * 47)}" for weight in heads[1].attention.ravel().tolist()]
+    assert sum(one != other for one, other in zip(cells, levels, strict=True)) <= 1  # but for rounding
+    view.tab.select_option("#head", "all")
+    view.tab.wait_for_selector(".small-map")
+    assert view.tab.locator(".small-map").count() == len(expected.select_heads(part))
+    assert view.complaints == []
+
+
+def test_the_selected_word_is_counted_in_words(view: View) -> None:
+    rows = view.tab.locator("#answer-0 tbody tr").count()
+    view.tab.locator("#answer-0 .said .word").last.click()
+    assert view.tab.inner_text("#place h3").endswith(f"word {rows} of {rows}")
+    view.tab.select_option("#unit", "subwords")
+    tokens = view.tab.locator("#answer-0 tbody tr").count()
+    assert tokens > rows
+    assert view.tab.inner_text("#place h3").endswith(f"word {tokens} of {tokens}")
+
+
+def test_a_dark_page_prints_light(context: "BrowserContext", files: Files) -> None:
+    view = View(context, f"{files.one.as_uri()}#theme=dark")
+    colours = "[...'body p'.split(' ')].map(one => getComputedStyle(document.querySelector(one)))"
+    seen = f"{colours}.map(style => [style.backgroundColor, style.color])[0]"
+    dark = view.tab.evaluate(seen)
+    view.tab.emulate_media(media="print")
+    paper, ink = view.tab.evaluate(seen)
+    assert [paper, ink] != dark
+    bright = [sum(map(int, re.findall(r"\d+", colour)[:3])) for colour in (paper, ink)]
+    assert bright[0] > 600 > 300 > bright[1]
+
+
 def focused(view: View) -> str:
     """Where the focus is: the first class or the tag of the element, and the part of the page it is in."""
     found: str = view.tab.evaluate(

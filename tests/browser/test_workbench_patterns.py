@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import threading
 import time
 from collections import Counter
@@ -343,6 +344,38 @@ def test_an_older_answer_that_arrives_late_does_not_win(chromium: "Chromium", se
     assert view.tab.locator("#table tr.chosen").get_attribute("data-index") == str(second)
 
 
+def test_a_server_that_goes_away_is_waited_for(chromium: "Chromium", served: Served) -> None:
+    view = PatternsView(chromium, served.server)
+    view.tab.select_option("#split", "test")
+    view.tab.select_option("#count", str(COUNT))
+    view.tab.route("**/workbench/patterns/measure", lambda route: route.abort())
+    view.tab.click("#measure")
+    view.tab.wait_for_selector("#away:has-text('Retrying')")
+    view.tab.unroute("**/workbench/patterns/measure")
+    view.settle()
+    assert view.tab.is_hidden("#away")
+    view.tab.route("**/workbench/patterns/sentence", lambda route: route.abort())
+    view.tab.locator("#table tbody button").first.click()
+    view.tab.wait_for_selector("#away:has-text('Retrying')")
+    view.tab.unroute("**/workbench/patterns/sentence")
+    view.tab.wait_for_selector("#detail .map")
+    assert view.count_listed() == view.tab.evaluate("[...document.querySelectorAll('#kinds b')]"
+        ".reduce((sum, each) => sum + Number(each.textContent.replace(',', '')), 0)")
+
+
+def test_hidden_kinds_and_what_is_listed_are_in_the_address(chromium: "Chromium", served: Served) -> None:
+    view = PatternsView(chromium, served.server, make_question())
+    every = view.count_listed()
+    assert view.tab.inner_text("#chosen").endswith("sentences, clearest of their kind first")
+    view.tab.locator("#kinds button").first.click()
+    left = view.count_listed()
+    assert left < every
+    again = PatternsView(chromium, served.server)
+    again.tab.goto(view.tab.url)
+    again.settle()
+    assert again.count_listed() == left
+
+
 def test_a_box_selects_sentences(chromium: "Chromium", served: Served) -> None:
     view = PatternsView(chromium, served.server, make_question())
     box = view.tab.locator("canvas.over").bounding_box()
@@ -424,11 +457,18 @@ def test_hostile_sentences_are_text(chromium: "Chromium", served: Served) -> Non
     assert view.complaints == []
 
 
+def test_kinds_have_the_colours_of_written_pages(chromium: "Chromium", served: Served) -> None:
+    view = PatternsView(chromium, served.server, make_question())
+    fills = view.tab.eval_on_selector_all("#kinds svg", "signs => signs.map(sign => sign.style.fill)")
+    assert fills == [f"var(--c{patterns.KIND_COLOURS[kind]})" for kind in KINDS]
+
+
 def test_german_and_a_narrow_screen(chromium: "Chromium", served: Served) -> None:
     options = {"viewport": {"width": 360, "height": 740}, "locale": "de-DE"}
     view = PatternsView(chromium, served.server, {**make_question(), "sentence": 3}, **options)
     view.tab.wait_for_selector("#detail .map")
     assert view.tab.inner_text("h1") == "Muster der Aufmerksamkeit"
+    assert re.search("Aufmerksamkeit|beachtet", view.tab.inner_text(".verdict"))
     assert view.sticks_out() == 0
     assert view.complaints == []
 

@@ -286,6 +286,34 @@ def test_picked_runs_are_compared(context: "BrowserContext", place: Place) -> No
     assert view.complaints == again.complaints == []
 
 
+def test_buttons_are_on_the_screen_of_a_tablet(chromium: "Chromium", place: Place) -> None:
+    context = chromium.new_context(locale="de-DE", viewport={"width": 820, "height": 900})
+    view = RunsTab(context, place)
+    for each in view.tab.locator("#list .acts button").all():
+        box = each.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= 820
+    assert view.sticks_out() == 0
+    context.close()
+
+
+def test_a_server_that_is_away_is_waited_for(context: "BrowserContext", place: Place) -> None:
+    view = RunsTab(context, place, "#run=one")
+    view.wait("document.querySelectorAll('#charts path.mean').length === 2")
+    context.route("**/runs/watch", lambda route: route.abort())
+    view.tab.wait_for_selector("#away:has-text('Retrying')")
+    assert list(view.rows()) == ["one", "deep/two", HOSTILE]  # what was known stays
+    context.unroute("**/runs/watch")
+    view.wait("document.querySelector('#away').hidden")
+    # What a page cannot draw is no lost connection: it is reported as the error that it is.
+    assert view.tab.locator("#trouble").count() == 0
+    context.route("**/runs/watch", lambda route: route.fulfill(json={"runs": None, "epochs": {}}))
+    view.wait("true")
+    with view.tab.expect_event("pageerror"):
+        pass
+    assert view.tab.is_hidden("#away")
+
+
 def test_names_stay_text(context: "BrowserContext", place: Place) -> None:
     view = RunsTab(context, place)
     view.pick(HOSTILE)

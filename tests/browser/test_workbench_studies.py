@@ -393,6 +393,44 @@ def test_a_study_that_has_not_ended_shows_what_is_finished(chromium: "Chromium",
     assert view.complaints == []
 
 
+def test_a_hidden_variant_stays_hidden(chromium: "Chromium", server: Serving) -> None:
+    view = StudyView(chromium, f"{server.address}/studies?study={NAME}")
+    view.tab.wait_for_selector(".tile .map")
+    view.tab.click(".legend button >> nth=0")
+    charts, tiles = "#study .chart:has(.series.gone)", ".tile"
+
+    def assert_hidden(seen: StudyView) -> None:
+        seen.tab.wait_for_selector(".tile .map")
+        shown = seen.tab.locator("#study .chart").count()
+        assert seen.tab.locator(charts).count() == shown > 3  # also those of lengths and beams
+        assert seen.tab.locator(tiles).count() == 1
+        assert seen.tab.get_attribute(".legend button >> nth=0", "aria-pressed") == "false"
+
+    assert_hidden(view)
+    view.tab.select_option("#language", "de")
+    view.wait("document.querySelector('#attention h2').textContent.startsWith('Ein Satz')")
+    assert_hidden(view)
+    assert_hidden(StudyView(chromium, view.tab.url))
+    view.tab.click(".legend button >> nth=0")
+    assert view.tab.locator(charts).count() == 0
+    assert view.complaints == []
+
+
+def test_a_printed_study_is_light_and_uncut(chromium: "Chromium", server: Serving) -> None:
+    view = StudyView(
+        chromium, f"{server.address}/studies?study={NAME}", color_scheme="dark", viewport={"width": 718, "height": 1000}
+    )
+    series = "getComputedStyle(document.documentElement).getPropertyValue('--c0').trim()"
+    view.tab.select_option("#theme", "dark")
+    assert view.tab.evaluate(series) == DARK.series[0]
+    view.tab.emulate_media(media="print")
+    assert view.tab.evaluate(series) == LIGHT.series[0]
+    # What is wider than an A4 page between margins would be cut.
+    wide = "[...document.querySelectorAll('.scroll')].filter(one => one.scrollWidth > one.clientWidth + 1).length"
+    assert view.tab.evaluate(wide) == 0
+    assert view.sticks_out() == 0
+
+
 def test_hostile_names_are_text(chromium: "Chromium", server: Serving) -> None:
     view = StudyView(chromium, f"{server.address}/studies")
     link = view.tab.locator(".study-link", has_text="onerror").first
@@ -414,6 +452,8 @@ def test_german_and_a_narrow_screen(chromium: "Chromium", server: Serving) -> No
     assert re.search(r"\d,\d\d ± \d", view.texts("#figures tbody tr")[0])
     assert view.sticks_out() == 0
     assert view.complaints == []
+    [finding, *_] = view.texts("header .verdict li")
+    assert re.search(r"(liegt (über|unter)|gleich viel).*BLEU", finding)
     # Without a German text there is the English one, or the end of the key; a new metric has the server's.
     said = view.tab.evaluate(
         """async () => {

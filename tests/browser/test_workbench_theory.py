@@ -69,6 +69,17 @@ def grade(address: str, **request: Any) -> tuple[int, Any]:
     return ask(f"{address}/workbench/theory/grade", request)
 
 
+def test_a_server_that_is_away_is_waited_for(context: "BrowserContext", address: str) -> None:
+    view = ServedTab(context, address, "/theory/1.2")
+    view.tab.route("**/theory/grade", lambda route: route.abort())
+    view.tab.fill('[data-control="answer"]', RIGHT["1.2"])
+    view.tab.click('[data-control="grade"]')
+    view.tab.wait_for_selector("#away:has-text('Retrying')")
+    view.tab.unroute("**/theory/grade")
+    view.tab.wait_for_selector(".grade .verdict.right")
+    assert view.tab.is_hidden("#away")
+
+
 @pytest.mark.parametrize("task", RIGHT)
 def test_right_answers_are_graded_as_on_the_command_line(address: str, task: str) -> None:
     status, found = grade(address, task=task, answer=RIGHT[task])

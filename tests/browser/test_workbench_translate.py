@@ -21,6 +21,7 @@ from augenmerk.text.tokenizer import PAD
 from augenmerk.translation import Translator, load
 from augenmerk.web.examples import choose_examples, make_example
 from augenmerk.web.templates import WEB
+from tests.support.browser import TIMEOUT
 from tests.support.runs import SharedRuns, tiny
 from tests.support.serving import serving
 from tests.support.workbench import WorkbenchTab, ask, serve_workbench
@@ -454,6 +455,25 @@ def test_changed_attention_is_computed_in_the_browser(context: "BrowserContext",
     view.settle()
     chosen = int(view.fragment()["changed"].partition(":")[0])
     assert view.cells()[chosen][1] == "1"
+    assert view.complaints == []
+
+
+def test_a_model_in_the_browser_is_read_once_and_ends_with_its_run(
+    context: "BrowserContext", place: Place
+) -> None:
+    view = TranslateTab(context, place, text=SENTENCE, models="one;one", beam="1", open="change", at="0")
+    view.tab.wait_for_selector(".weights")
+    view.tab.locator("#answer-1 .said .word").first.click()
+    view.tab.wait_for_selector("#place h3:has-text('one')")
+    view.tab.wait_for_selector(".weights")
+    assert len([each for each in view.requests if each.endswith("one.bin")]) == 1
+    assert len(view.tab.workers) == 1
+    view.tab.evaluate("location.hash = location.hash.replace('one;one', 'two')")
+    view.wait("document.querySelectorAll('.answer').length === 1")
+    until = time.monotonic() + TIMEOUT
+    while not (any("two.bin" in each for each in view.requests) and len(view.tab.workers) == 1):
+        assert time.monotonic() < until, view.tab.workers
+        view.tab.wait_for_timeout(20)
     assert view.complaints == []
 
 

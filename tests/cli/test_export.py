@@ -307,9 +307,11 @@ def test_both_languages_have_all_texts() -> None:
 
 def test_all_that_an_address_holds_is_documented() -> None:
     text = (HERE / "page" / "state.js").read_text(encoding="utf-8")
-    state = text.partition("export function makeState")[2].partition("\n}")[0]
+    state = text.partition("export function specifyState")[2].partition("\n}")[0]
+    heads = (HERE / "page" / "heads.js").read_text(encoding="utf-8").partition("HEAD_CHOICES = {")[2]
     keys = set(re.findall(r"^    (\w+)[:,]", state, re.M))
-    assert {"text", "beam", "tried", "changed"} < keys
+    keys |= set(re.findall(r"^  (\w+):", heads.partition("\n}")[0], re.M))
+    assert {"text", "beam", "tried", "changed", "head"} < keys
     address = (
         (ROOT / "docs" / "guides" / "exporting.md").read_text(encoding="utf-8").partition("## The address")[2]
     )

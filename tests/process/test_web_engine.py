@@ -26,7 +26,7 @@ from augenmerk.text.tokenizer import BOS, EOS, PAD, UNK, TokenizerPair
 from augenmerk.translation import Translator, load
 from augenmerk.translation.decoding import ModelDecoder
 from augenmerk.web.bundle import Bundle, make_bundle
-from augenmerk.web.examples import make_example
+from augenmerk.web.examples import describe_heads, make_example
 from tests.support.decoding import search
 from tests.support.node import Node, run_node
 from tests.support.runs import SharedRuns, tiny
@@ -242,6 +242,19 @@ def expected_translations(
             }
         found.append(tree)
     return found
+
+
+@any_case
+def test_the_heads_of_each_part_are_those_of_python(node: Node, architecture: str, attention: str) -> None:
+    for kind in (("word", 1, True), ("bpe", 2, False)):
+        variant = make(architecture, attention, *kind)
+        for text, beam in ((SENTENCES[0], 1), (SENTENCES[3], 2)):
+            [expected] = variant.translator.translate([text], beam=beam, heads=True)
+            for part in expected.attentions:
+                asked = ["translate", text, {"beam": beam, "heads": part}]
+                [found] = call(node, variant.bundle, [asked])
+                assert found["translation"] == expected.text
+                assert_same(found["heads"], describe_heads(expected, part), f"{kind}, {part}")
 
 
 @any_case

@@ -50,9 +50,7 @@ export class Weights {
     for (const { name, shape, offset } of tensors) {
       const size = shape.reduce((product, length) => product * length, 1);
       const start = offset / 2; // two bytes a number; tied arrays have one place, and stay one
-      if (start + size > all.length) {
-        throw new EngineError("weightsEnd", { name });
-      }
+      if (start + size > all.length) throw new EngineError("weightsEnd", { name });
       arrays.set(name, { shape, values: all.subarray(start, start + size) });
     }
     return new Weights(arrays);
@@ -67,13 +65,9 @@ export class Weights {
   take(name, ...shape) {
     const full = this.prefix + name;
     const array = this.arrays.get(full);
-    if (array === undefined) {
-      throw new EngineError("weightsLack", { name: full });
-    }
+    if (array === undefined) throw new EngineError("weightsLack", { name: full });
     const [found, needed] = [array.shape.join(" x "), shape.join(" x ")];
-    if (found !== needed) {
-      throw new EngineError("weightsShape", { name: full, found, needed });
-    }
+    if (found !== needed) throw new EngineError("weightsShape", { name: full, found, needed });
     return array.values;
   }
 
@@ -109,9 +103,7 @@ export class Linear {
   /** Returns a row of outputs for each row of x. */
   apply(x) {
     const y = multiplyRows(x, this.W, this.inputs);
-    if (this.b !== null) {
-      addToRows(y, this.b);
-    }
+    if (this.b !== null) addToRows(y, this.b);
     return y;
   }
 }
@@ -132,9 +124,7 @@ function multiplyRows(x, W, size) {
   for (let row = 0; row < even; row += 2) {
     multiplyTwoRows(x.subarray(row * size), W, size, y.subarray(row * outputs));
   }
-  if (even < rows) {
-    multiplyOneRow(x.subarray(even * size), W, size, y.subarray(even * outputs));
-  }
+  if (even < rows) multiplyOneRow(x.subarray(even * size), W, size, y.subarray(even * outputs));
   return y;
 }
 
@@ -217,34 +207,26 @@ function multiplyOneRow(x, W, size, y) {
     y[o + 4] = a4;
     y[o + 5] = a5;
   }
-  for (; o < outputs; o++) {
-    y[o] = dot(x, 0, W, o * size, size);
-  }
+  for (; o < outputs; o++) y[o] = dot(x, 0, W, o * size, size);
 }
 
 /** Returns the dot product of `size` numbers of a and of b, from the given places on. */
 export function dot(a, aStart, b, bStart, size) {
   let sum = 0;
-  for (let i = 0; i < size; i++) {
-    sum += a[aStart + i] * b[bStart + i];
-  }
+  for (let i = 0; i < size; i++) sum += a[aStart + i] * b[bStart + i];
   return sum;
 }
 
 /** Adds b to every row of y, in place. */
 export function addToRows(y, b) {
   for (let start = 0; start < y.length; start += b.length) {
-    for (let i = 0; i < b.length; i++) {
-      y[start + i] += b[i];
-    }
+    for (let i = 0; i < b.length; i++) y[start + i] += b[i];
   }
 }
 
 /** Adds b to a, in place. */
 export function addInPlace(a, b) {
-  for (let i = 0; i < a.length; i++) {
-    a[i] += b[i];
-  }
+  for (let i = 0; i < a.length; i++) a[i] += b[i];
 }
 
 /** Returns arrays one after another as one. */
@@ -270,14 +252,10 @@ class LayerNorm {
     const y = new Float32Array(x.length);
     for (let start = 0; start < x.length; start += size) {
       let mean = 0;
-      for (let i = 0; i < size; i++) {
-        mean += x[start + i];
-      }
+      for (let i = 0; i < size; i++) mean += x[start + i];
       mean /= size;
       let variance = 0;
-      for (let i = 0; i < size; i++) {
-        variance += (x[start + i] - mean) ** 2;
-      }
+      for (let i = 0; i < size; i++) variance += (x[start + i] - mean) ** 2;
       const deviation = Math.sqrt(variance / size + 1e-5);
       for (let i = 0; i < size; i++) {
         y[start + i] = ((x[start + i] - mean) * this.weight[i]) / deviation + this.bias[i];
@@ -301,9 +279,7 @@ export function softmaxRows(x, size) {
       x[i] = Math.exp(x[i] - largest);
       sum += x[i];
     }
-    for (let i = start; i < start + size; i++) {
-      x[i] /= sum;
-    }
+    for (let i = start; i < start + size; i++) x[i] /= sum;
   }
 }
 
@@ -312,22 +288,16 @@ export function logSoftmaxRows(x, size) {
   for (let start = 0; start < x.length; start += size) {
     const largest = largestOf(x, start, size);
     let sum = 0;
-    for (let i = start; i < start + size; i++) {
-      sum += Math.exp(x[i] - largest);
-    }
+    for (let i = start; i < start + size; i++) sum += Math.exp(x[i] - largest);
     const logSum = largest + Math.log(sum);
-    for (let i = start; i < start + size; i++) {
-      x[i] -= logSum;
-    }
+    for (let i = start; i < start + size; i++) x[i] -= logSum;
   }
 }
 
 function largestOf(x, start, size) {
   let largest = -Infinity;
   for (let i = start; i < start + size; i++) {
-    if (x[i] > largest) {
-      largest = x[i];
-    }
+    if (x[i] > largest) largest = x[i];
   }
   return largest;
 }

@@ -73,16 +73,12 @@ export class Attention {
 
 /** Returns the mean over heads of weights (N, T, S). */
 export function averageHeads(weights, heads) {
-  if (heads === 1) {
-    return weights;
-  }
+  if (heads === 1) return weights;
   const size = weights.length / heads;
   const mean = new Float32Array(size);
   for (let i = 0; i < size; i++) {
     let sum = 0;
-    for (let n = 0; n < heads; n++) {
-      sum += weights[n * size + i];
-    }
+    for (let n = 0; n < heads; n++) sum += weights[n * size + i];
     mean[i] = sum / heads;
   }
   return mean;
@@ -90,9 +86,7 @@ export function averageHeads(weights, heads) {
 
 function repeatWeights(weights, times) {
   const all = new Float32Array(times * weights.length);
-  for (let i = 0; i < times; i++) {
-    all.set(weights, i * weights.length);
-  }
+  for (let i = 0; i < times; i++) all.set(weights, i * weights.length);
   return all;
 }
 
@@ -102,9 +96,7 @@ function mixValues(weights, T, values, S, size) {
   for (let t = 0; t < T; t++) {
     for (let s = 0; s < S; s++) {
       const alpha = weights[t * S + s];
-      for (let i = 0; i < size; i++) {
-        context[t * size + i] += alpha * values[s * size + i];
-      }
+      for (let i = 0; i < size; i++) context[t * size + i] += alpha * values[s * size + i];
     }
   }
   return context;
@@ -115,9 +107,7 @@ function dotScores(queries, T, keys, S, scale) {
   const size = queries.length / T;
   const scores = new Float32Array(T * S);
   for (let t = 0; t < T; t++) {
-    for (let s = 0; s < S; s++) {
-      scores[t * S + s] = dot(queries, t * size, keys, s * size, size) * scale;
-    }
+    for (let s = 0; s < S; s++) scores[t * S + s] = dot(queries, t * size, keys, s * size, size) * scale;
   }
   return scores;
 }
@@ -148,7 +138,7 @@ class MeanAttention extends Attention {
  * Scaled dot product, equations 1, 2 and 13 to 15:
  * q = W_q g_i,  k_t = W_k h_t,  v_t = h_t,  alpha_it = softmax_t(q . k_t / sqrt(K))
  */
-export class ScaledDotAttention extends Attention {
+class ScaledDotAttention extends Attention {
   constructor(config, weights) {
     super(config);
     this.W_q = weights.linear("W_q", querySize(config), config.key, { bias: false });
@@ -169,16 +159,14 @@ export class ScaledDotAttention extends Attention {
  * The dot product without parameters (Luong's "dot"):
  * alpha_it = softmax_t(g_i . (hf_t + hb_t)), or softmax_t(g_i . h_t) in a Transformer
  */
-export class DotAttention extends Attention {
+class DotAttention extends Attention {
   constructor(config) {
     super(config);
     this.addHalves = valueSize(config) === 2 * querySize(config);
   }
 
   keys(h) {
-    if (!this.addHalves) {
-      return h;
-    }
+    if (!this.addHalves) return h;
     const half = this.size / 2;
     return new Float32Array(h.length / 2).map((_, i) => {
       const start = Math.floor(i / half) * this.size + (i % half);
@@ -192,7 +180,7 @@ export class DotAttention extends Attention {
 }
 
 /** A matrix between the two (Luong's "general"): alpha_it = softmax_t(g_i^T W h_t) */
-export class BilinearAttention extends Attention {
+class BilinearAttention extends Attention {
   constructor(config, weights) {
     super(config);
     this.W = weights.linear("W", valueSize(config), querySize(config), { bias: false });
@@ -208,7 +196,7 @@ export class BilinearAttention extends Attention {
 }
 
 /** A small network instead of a product (Bahdanau): alpha_it = softmax_t(w . tanh(W_q g_i + W_k h_t + b)) */
-export class AdditiveAttention extends Attention {
+class AdditiveAttention extends Attention {
   constructor(config, weights) {
     super(config);
     this.W_q = weights.linear("W_q", querySize(config), config.key, { bias: false });
@@ -227,9 +215,7 @@ export class AdditiveAttention extends Attention {
     for (let t = 0; t < T; t++) {
       for (let s = 0; s < memory.S; s++) {
         let score = 0;
-        for (let i = 0; i < K; i++) {
-          score += this.w.W[i] * Math.tanh(q[t * K + i] + memory.keys[s * K + i]);
-        }
+        for (let i = 0; i < K; i++) score += this.w.W[i] * Math.tanh(q[t * K + i] + memory.keys[s * K + i]);
         scores[t * memory.S + s] = score;
       }
     }

@@ -19,9 +19,7 @@ import { BOS, EOS, UNK } from "./tokenizer.js";
 
 /** Returns the maximum length of a translation, its end included, given the tokens of its source. */
 export function lengthLimit(settings, sourceLength) {
-  if (!settings.max_ratio) {
-    return settings.max_length;
-  }
+  if (!settings.max_ratio) return settings.max_length;
   return Math.min(settings.max_length, Math.trunc(settings.max_ratio * sourceLength) + 10);
 }
 
@@ -44,15 +42,11 @@ export function* search(
   decoder,
   { beam, nBest = 1, lengthPenalty = 0, maxLength, allowUnknown = true, prefix = [], next = 0, onStep = null }
 ) {
-  if (!Number.isInteger(beam) || beam < 1) {
-    throw new EngineError("badBeam", { beam });
-  }
+  if (!Number.isInteger(beam) || beam < 1) throw new EngineError("badBeam", { beam });
   if (!Number.isInteger(nBest) || nBest < 1 || nBest > beam) {
     throw new EngineError("badNBest", { n_best: nBest, beam });
   }
-  if (!(lengthPenalty >= 0)) {
-    throw new EngineError("badLengthPenalty", { length_penalty: lengthPenalty });
-  }
+  if (!(lengthPenalty >= 0)) throw new EngineError("badLengthPenalty", { length_penalty: lengthPenalty });
   const limit = Math.max(maxLength, prefix.length + 1); // a caller that gives a prefix wants to see what follows
   const greedy = beam === 1 && onStep === null;
   const norms = Array.from({ length: limit + 1 }, (_, length) => Math.fround(length ** lengthPenalty));
@@ -104,9 +98,7 @@ export function* search(
     totals = live.map(({ total }) => total);
     states = live.map(({ parent }) => newStates[parent]); // each continues from its parent's state
     const bound = Math.fround(Math.max(...totals) / norms[limit]);
-    if (!(bound > (best.length === nBest ? best[nBest - 1].score : -Infinity))) {
-      break;
-    }
+    if (!(bound > (best.length === nBest ? best[nBest - 1].score : -Infinity))) break;
   }
   // The sums above are in single precision, so the final order is decided by the exact scores.
   return ends
@@ -160,12 +152,8 @@ function bestContinuations(totals, logProbs, allowUnknown, count) {
     const start = parent * V;
     for (let token = EOS; token < V; token++) {
       const total = Math.fround(before + logProbs[start + token]);
-      if (total <= worst || (token === UNK && !allowUnknown)) {
-        continue;
-      }
-      if (best.length === count) {
-        best.pop();
-      }
+      if (total <= worst || (token === UNK && !allowUnknown)) continue;
+      if (best.length === count) best.pop();
       let place = best.length;
       while (place > 0 && best[place - 1].total < total) {
         place--; // after its equals, which come first

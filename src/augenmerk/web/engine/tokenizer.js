@@ -13,7 +13,7 @@ export const BOS = 1;
 export const EOS = 2;
 export const UNK = 3;
 /** How an unknown word is written. */
-export const UNKNOWN = "⁇";
+const UNKNOWN = "⁇";
 
 const UNPRINTED = new Set([PAD, BOS, EOS]);
 const BLANK = 0x20;
@@ -35,9 +35,7 @@ export function normalise(text, characters, lowercase = false) {
   const points = [];
   let pending = false; // whether there was white space since the last character that is kept
   for (const point of codePoints(text)) {
-    if (characters.isInvisible(point)) {
-      continue;
-    }
+    if (characters.isInvisible(point)) continue;
     if (characters.isSeparator(point)) {
       pending = points.length > 0;
       continue;
@@ -58,9 +56,7 @@ function isSurrogate(point) {
 /** Python's `str.lower`. */
 function lowerCase(points, characters) {
   return points.flatMap((point, place) => {
-    if (point === CAPITAL_SIGMA) {
-      return isFinalSigma(points, place, characters) ? FINAL_SIGMA : SMALL_SIGMA;
-    }
+    if (point === CAPITAL_SIGMA) return isFinalSigma(points, place, characters) ? FINAL_SIGMA : SMALL_SIGMA;
     return characters.lower.get(point) ?? point;
   });
 }
@@ -68,13 +64,9 @@ function lowerCase(points, characters) {
 /** Whether the Σ at a place ends a word: it stands after a cased letter and before none. */
 function isFinalSigma(points, place, characters) {
   let before = place - 1;
-  while (characters.isCaseIgnorable(points[before])) {
-    before -= 1;
-  }
+  while (characters.isCaseIgnorable(points[before])) before -= 1;
   let after = place + 1;
-  while (characters.isCaseIgnorable(points[after])) {
-    after += 1;
-  }
+  while (characters.isCaseIgnorable(points[after])) after += 1;
   return characters.isCased(points[before]) && !characters.isCased(points[after]);
 }
 
@@ -113,9 +105,7 @@ export class Tokenizer {
       this.bytes = tables.tokens.map((token) => Uint8Array.from(token, (byte) => byte.charCodeAt(0)));
       this.idOfByte = new Map();
       this.bytes.forEach((bytes, id) => {
-        if (bytes.length === 1) {
-          this.idOfByte.set(bytes[0], id);
-        }
+        if (bytes.length === 1) this.idOfByte.set(bytes[0], id);
       });
       this.rankOf = new Map(); // of the merge of two ids, by `pairKey`
       this.merged = []; // for each rank the id that the two become
@@ -133,12 +123,8 @@ export class Tokenizer {
 
   /** Returns a readable vocabulary entry: `▁` is the space before a word, `\xc3` a byte of a letter. */
   token(id) {
-    if (id < SPECIAL_TOKENS.length) {
-      return SPECIAL_TOKENS[id];
-    }
-    if (!this.isBpe) {
-      return this.tokens[id];
-    }
+    if (id < SPECIAL_TOKENS.length) return SPECIAL_TOKENS[id];
+    if (!this.isBpe) return this.tokens[id];
     const readable = (point) =>
       isSurrogate(point) ? `\\x${(point - ESCAPED).toString(16)}` : String.fromCodePoint(point);
     return decodeUtf8(this.bytes[id]).map(readable).join("").replaceAll(" ", "▁");
@@ -147,18 +133,14 @@ export class Tokenizer {
   /** Returns the words of the normalised text, for BPE with the space before each. */
   pieces(text) {
     const normal = normalise(text, this.characters, this.lowercase);
-    if (!this.isBpe) {
-      return splitWords(normal, this.characters);
-    }
+    if (!this.isBpe) return splitWords(normal, this.characters);
     // With a space in front, a word has the same subwords at the beginning of a sentence as elsewhere.
     const points = codePoints(` ${normal}`);
     const pieces = [];
     let start = 0;
     while (start < points.length) {
       const end = endOfWord(points, points[start] === BLANK ? start + 1 : start, this.characters);
-      if (end !== null) {
-        pieces.push(toText(points.slice(start, end)));
-      }
+      if (end !== null) pieces.push(toText(points.slice(start, end)));
       start = end ?? start + 1;
     }
     return pieces;
@@ -183,15 +165,11 @@ export class Tokenizer {
 
   /** Returns the ids of a piece. */
   encodePiece(piece) {
-    if (!this.isBpe) {
-      return [this.idOfWord.get(piece) ?? UNK];
-    }
+    if (!this.isBpe) return [this.idOfWord.get(piece) ?? UNK];
     let ids = this.cache.get(piece);
     if (ids === undefined) {
       ids = this.merge(Array.from(new TextEncoder().encode(piece), (byte) => this.idOfByte.get(byte)));
-      if (this.cache.size >= PIECE_CACHE_SIZE) {
-        this.cache.clear();
-      }
+      if (this.cache.size >= PIECE_CACHE_SIZE) this.cache.clear();
       this.cache.set(piece, ids);
     }
     return ids;
@@ -204,19 +182,13 @@ export class Tokenizer {
     for (;;) {
       let best = 0;
       for (let place = 1; place < ranks.length; place += 1) {
-        if (ranks[place] < ranks[best]) {
-          best = place;
-        }
+        if (ranks[place] < ranks[best]) best = place;
       }
-      if (ids.length < 2 || ranks[best] === Infinity) {
-        return ids;
-      }
+      if (ids.length < 2 || ranks[best] === Infinity) return ids;
       ids.splice(best, 2, this.merged[ranks[best]]);
       ranks.splice(best + 1, 1);
       ranks[best] = rankAt(best);
-      if (best > 0) {
-        ranks[best - 1] = rankAt(best - 1);
-      }
+      if (best > 0) ranks[best - 1] = rankAt(best - 1);
     }
   }
 
@@ -226,9 +198,7 @@ export class Tokenizer {
 
   /** Returns the text of ids. PAD, BOS and EOS are left out; UNK becomes `⁇`. */
   decode(ids) {
-    if (this.isBpe) {
-      return normalise(toText(decodeUtf8(this.bytesOf(ids))), this.characters);
-    }
+    if (this.isBpe) return normalise(toText(decodeUtf8(this.bytesOf(ids))), this.characters);
     return detokenise(this.wordsOfIds(ids).words, this.characters);
   }
 
@@ -251,9 +221,7 @@ export class Tokenizer {
     const bytes = this.bytesOf(ids);
     const points = decodeUtf8(bytes);
     const spans = wordSpansOfPoints(points, this.characters);
-    if (spans.length === 0) {
-      return { words: [], word_of: ids.map(() => null) };
-    }
+    if (spans.length === 0) return { words: [], word_of: ids.map(() => null) };
     // The ends of ids and of words are counted in bytes. Bytes between two words belong to the second, like
     // the space before it; bytes after the last word belong to the last.
     const idEnds = runningSums(ids.map((id) => this.bytes[id].length));
@@ -270,9 +238,7 @@ export class Tokenizer {
     });
     let word = 0;
     const wordOf = ids.map((id, i) => {
-      while (wordEnds[word] < idEnds[i]) {
-        word += 1;
-      }
+      while (wordEnds[word] < idEnds[i]) word += 1;
       return this.bytes[id].length > 0 ? word : null;
     });
     return { words, word_of: wordOf };
@@ -311,15 +277,11 @@ function decodeUtf8(bytes) {
 /** Returns the code point whose bytes begin at a place, or null if they are not UTF-8. */
 function decodeOne(bytes, place) {
   const first = bytes[place];
-  if (first < 0x80) {
-    return first;
-  }
+  if (first < 0x80) return first;
   const length = first < 0xc0 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf8 ? 4 : 0;
   let point = first & (0x7f >> length);
   for (let i = 1; i < length; i += 1) {
-    if ((bytes[place + i] & 0xc0) !== 0x80) {
-      return null;
-    }
+    if ((bytes[place + i] & 0xc0) !== 0x80) return null;
     point = (point << 6) | (bytes[place + i] & 0x3f);
   }
   // Longer than necessary, half a surrogate pair, or beyond the last code point.
@@ -329,8 +291,6 @@ function decodeOne(bytes, place) {
 
 /** Returns how many bytes a code point takes: one if it represents a byte that is not UTF-8. */
 function lengthInUtf8(point) {
-  if (point < 0x80 || isSurrogate(point)) {
-    return 1;
-  }
+  if (point < 0x80 || isSurrogate(point)) return 1;
   return point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
 }

@@ -42,9 +42,7 @@ export class TransformerTranslator {
    */
   encode(src) {
     let x = this.embed(this.W_z, src, 0);
-    for (const layer of this.encoder) {
-      x = layer.apply(x, src.length);
-    }
+    for (const layer of this.encoder) x = layer.apply(x, src.length);
     const h = this.encoderNorm.apply(x);
     const nothing = { keys: new Float32Array(0), values: new Float32Array(0), S: 0 };
     return {
@@ -214,9 +212,7 @@ class SelfAttention extends MultiHeadAttention {
   /** Returns keys and values of T words at the places from `start` on. */
   memoryFrom(states, T, start) {
     const memory = this.memory(states);
-    if (this.rotary) {
-      rotateRows(memory.keys, T, this.heads, start);
-    }
+    if (this.rotary) rotateRows(memory.keys, T, this.heads, start);
     return memory;
   }
 

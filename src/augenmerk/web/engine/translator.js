@@ -31,7 +31,7 @@ export function buildModel(settings, buffer) {
 }
 
 /** Lets a search step a model over a sentence that it has read: a decoder as `search` needs it. */
-export class ModelDecoder {
+class ModelDecoder {
   /** `changed` has weights (S) by target position, which replace the model's own there. */
   constructor(model, source, changed = new Map()) {
     this.model = model;
@@ -220,9 +220,7 @@ export class Translator {
     const tokens = [BOS, ...prefix];
     const last = tokens.pop();
     let states = [source.start];
-    for (const token of tokens) {
-      states = this.model.advance([token], states, source.memory).states;
-    }
+    for (const token of tokens) states = this.model.advance([token], states, source.memory).states;
     return { ...this.model.advance([last], states, source.memory, changed), memory: source.memory };
   }
 
@@ -235,18 +233,14 @@ export class Translator {
   read(ids) {
     const src = this.sourceOf(ids);
     const key = src.join(" ");
-    if (this.lastRead.key !== key) {
-      this.lastRead = { key, source: this.model.encode(src) };
-    }
+    if (this.lastRead.key !== key) this.lastRead = { key, source: this.model.encode(src) };
     return { source: this.lastRead.source, length: src.length };
   }
 
   /** Returns the run's search settings with some changed; what was not asked for fits what was. */
   searchSettings(changes = {}) {
     const settings = { ...this.settings.config.search };
-    for (const name of ["beam", "n_best", "length_penalty"]) {
-      settings[name] = changes[name] ?? settings[name];
-    }
+    for (const name of ["beam", "n_best", "length_penalty"]) settings[name] = changes[name] ?? settings[name];
     if (changes.beam === undefined) {
       settings.beam = Math.max(settings.beam, settings.n_best);
     } else if (changes.n_best === undefined) {
@@ -268,20 +262,14 @@ export class Translator {
     this.checkChangeable();
     const sum = weights.reduce((total, weight) => total + weight, 0);
     const areWeights = weights.every((weight) => weight >= 0) && sum > 0 && sum < Infinity;
-    if (weights.length !== length || !areWeights) {
-      throw new EngineError("badWeights", { length });
-    }
+    if (weights.length !== length || !areWeights) throw new EngineError("badWeights", { length });
     return Float32Array.from(weights, (weight) => weight / sum);
   }
 
   checkChangeable() {
     const { architecture, attention } = this.settings.config.model;
-    if (architecture !== "gru") {
-      throw new EngineError("notChangeable", { architecture });
-    }
-    if (attention === "none") {
-      throw new EngineError("nothingToChange");
-    }
+    if (architecture !== "gru") throw new EngineError("notChangeable", { architecture });
+    if (attention === "none") throw new EngineError("nothingToChange");
   }
 
   describeTokens(tokens) {
@@ -315,9 +303,7 @@ export class Translator {
     const targetWords = finished ? [...words, end] : words;
     const wordLogProbabilities = targetWords.map(() => 0);
     rowWords.forEach((word, place) => {
-      if (word !== null) {
-        wordLogProbabilities[word] += tokenLogProbabilities[place];
-      }
+      if (word !== null) wordLogProbabilities[word] += tokenLogProbabilities[place];
     });
     return {
       source: text,

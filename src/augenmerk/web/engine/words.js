@@ -132,9 +132,7 @@ export function splitWords(text, characters) {
 export function wordSpans(text, characters) {
   const points = codePoints(text);
   const places = [0];
-  for (const point of points) {
-    places.push(places.at(-1) + (point > 0xffff ? 2 : 1));
-  }
+  for (const point of points) places.push(places.at(-1) + (point > 0xffff ? 2 : 1));
   return wordSpansOfPoints(points, characters).map(([start, end]) => [places[start], places[end]]);
 }
 
@@ -146,9 +144,7 @@ export function wordSpansOfPoints(points, characters) {
   let start = 0;
   while (start < text.length) {
     const end = endOfWord(text, start, characters);
-    if (end !== null) {
-      spans.push([visible[start], visible[end - 1] + 1]);
-    }
+    if (end !== null) spans.push([visible[start], visible[end - 1] + 1]);
     start = end ?? start + 1;
   }
   return spans;
@@ -169,9 +165,7 @@ function endOfAbbreviation(points, start, characters) {
   let letters = 0;
   while (letters < 9 && characters.isLetter(points[end])) {
     const afterLetter = skipCombining(points, end + 1, characters);
-    if (points[afterLetter] !== FULL_STOP) {
-      break;
-    }
+    if (points[afterLetter] !== FULL_STOP) break;
     end = afterLetter + 1;
     letters += 1;
   }
@@ -181,9 +175,7 @@ function endOfAbbreviation(points, start, characters) {
 /** Letters, digits and marks with what is joined to them: `T-Shirt`, `girl's`, `3.5`, `Obst-`. */
 function endOfWordOfLetters(points, start, characters) {
   let end = skipLetters(points, start, characters);
-  if (end === start) {
-    return null;
-  }
+  if (end === start) return null;
   const isJoined = (before, joiner, after) =>
     (JOINERS.has(joiner) && characters.isWord(after)) ||
     (JOINERS_OF_DIGITS.has(joiner) && characters.isDigit(before) && characters.isDigit(after));
@@ -197,9 +189,7 @@ function endOfWordOfLetters(points, start, characters) {
 
 /** Any other character, or the two of a flag, with what belongs to it; emoji that are joined are one. */
 function endOfSymbol(points, start, characters) {
-  if (!characters.isSymbol(points[start])) {
-    return null;
-  }
+  if (!characters.isSymbol(points[start])) return null;
   const isFlag = isRegional(points[start]) && isRegional(points[start + 1]);
   let end = skipCombining(points, start + (isFlag ? 2 : 1), characters);
   while (points[end - 1] === ZERO_WIDTH_JOINER && characters.isSymbol(points[end])) {
@@ -215,17 +205,13 @@ function isRegional(point) {
 
 function skipLetters(points, start, characters) {
   let end = start;
-  while (characters.isWord(points[end]) || characters.isCombining(points[end])) {
-    end += 1;
-  }
+  while (characters.isWord(points[end]) || characters.isCombining(points[end])) end += 1;
   return end;
 }
 
 function skipCombining(points, start, characters) {
   let end = start;
-  while (characters.isCombining(points[end])) {
-    end += 1;
-  }
+  while (characters.isCombining(points[end])) end += 1;
   return end;
 }
 
@@ -256,9 +242,7 @@ export function detokenise(words, characters) {
   let attached = false;
   for (const [position, word] of words.entries()) {
     const { left, right } = attachments[position];
-    if (before && !((attached || left) && remainTwoWords(before, word, characters))) {
-      text += " ";
-    }
+    if (before && !((attached || left) && remainTwoWords(before, word, characters))) text += " ";
     text += word;
     before = word;
     attached = right;

@@ -36,9 +36,7 @@ function serveTranslator(scope) {
   }
 
   function cancel(key) {
-    for (const call of running.values()) {
-      call.cancelled ||= key === undefined || call.key === key;
-    }
+    for (const call of running.values()) call.cancelled ||= key === undefined || call.key === key;
   }
 
   /** Returns the answer to a message, or a generator that computes it. */
@@ -47,9 +45,7 @@ function serveTranslator(scope) {
       translator = Translator.load(settings, weights);
       return {};
     }
-    if (translator === null) {
-      throw new EngineError("notLoaded");
-    }
+    if (translator === null) throw new EngineError("notLoaded");
     switch (call) {
       case "translate":
         return translator.translateText(text, { prefix, ...options });
@@ -63,9 +59,7 @@ function serveTranslator(scope) {
   }
 
   async function answer(/** @type {any} */ { id, call, key, ...args }) {
-    if (call === "cancel" || key !== undefined) {
-      cancel(key);
-    }
+    if (call === "cancel" || key !== undefined) cancel(key);
     if (call === "cancel") {
       scope.postMessage({ id, result: {} });
       return;
@@ -91,9 +85,7 @@ function serveTranslator(scope) {
     let sliceEnds = performance.now() + SLICE;
     for (;;) {
       const { done, value } = generator.next();
-      if (done) {
-        return value;
-      }
+      if (done) return value;
       if (performance.now() > sliceEnds) {
         await pause();
         if (state.cancelled) {
@@ -109,6 +101,4 @@ function serveTranslator(scope) {
 }
 
 // The page also has this code where all modules are one script.
-if ("WorkerGlobalScope" in self) {
-  serveTranslator(self);
-}
+if ("WorkerGlobalScope" in self) serveTranslator(self);

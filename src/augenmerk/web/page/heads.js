@@ -104,7 +104,7 @@ export function chooseGrid({ state, t }, { model, translation }, own) {
   if (isSmall(state)) return { grid: own, maps };
   const { layer, head, weights } = chooseMap(maps, state);
   const name = [
-    t(`${found.part}Name`),
+    t(`name ${found.part}`),
     ...(maps.length > 1 ? [layer ? t("layerName", { layer }) : t("layerMean")] : []),
     ...(maps[0].length > 1 ? [head ? t("headOnly", { head }) : t("headMean")] : []),
   ].join(", ");

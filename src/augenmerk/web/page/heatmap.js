@@ -134,7 +134,7 @@ export function describePointed(grid, row, column, t) {
     .slice(0, 4)
     .map(([weight, word]) => `${quoted(word)} ${number(weight)}`)
     .join(", ");
-  return t(strongest ? kind : `${kind}Nothing`, { target, source, words: strongest });
+  return t(strongest ? kind : `nothing ${kind}`, { target, source, words: strongest });
 }
 
 /** Describes the scale of the colours, which is the same for every map. */

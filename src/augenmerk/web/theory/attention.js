@@ -17,7 +17,7 @@ export function dot(x, y) {
 }
 
 /** Returns the weighted sum of rows: weights^T rows. */
-export function combine(weights, rows) {
+function combine(weights, rows) {
   return rows[0].map((_, column) =>
     weights.reduce((sum, weight, row) => sum + weight * rows[row][column], 0)
   );

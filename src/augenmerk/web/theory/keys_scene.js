@@ -160,7 +160,7 @@ export class KeysScene {
     return view.state[name].map((at, i) => ({
       name: `${kind[0]}_${i + 1}`,
       kind,
-      label: view.t(`${kind}Label`, { number: i + 1 }),
+      label: view.t(`label ${kind}`, { number: i + 1 }),
       said: this.sayPlace(at),
       at,
       move: (moved) => view.set({ [name]: view.state[name].with(i, moved) }),

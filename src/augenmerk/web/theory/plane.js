@@ -211,7 +211,8 @@ export class Plane {
     event.preventDefault();
     const step = KEY_STEP * (event.shiftKey ? 5 : 1);
     const moved = handle.at.map((value, axis) => Math.round((value + step * arrow[axis]) * 1000) / 1000);
-    handle.move(this.keepInside(moved));
+    handle.at = this.keepInside(moved); // another key may be pressed before it is drawn
+    handle.move(handle.at);
     this.view.settled();
   }
 

@@ -229,7 +229,7 @@ function describePlot(t) {
       scatter.box = null;
       change({ [axis]: name });
     };
-    return select(t(`${axis}Axis`), names, nameOf, state[axis], onchoose, { id: axis });
+    return select(t(`axis ${axis}`), names, nameOf, state[axis], onchoose, { id: axis });
   };
   const about = (name) => h("span", {}, h("b", {}, nameOf(name)), ` ${t(`about ${name}`)}`);
   return h(

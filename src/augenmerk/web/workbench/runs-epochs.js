@@ -12,6 +12,6 @@ export function addEpochs(known, sent, picked) {
 export function isMixed(settings) {
   const kinds = settings
     .filter(Boolean)
-    .map((each) => JSON.stringify([each["text.unit"], each["text.vocabulary"]]));
+    .map((each) => JSON.stringify([each["text.unit"], each["text.vocabulary_size"]]));
   return new Set(kinds).size > 1;
 }

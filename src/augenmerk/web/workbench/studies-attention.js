@@ -128,7 +128,7 @@ export function describeAttention(view, t) {
     h(
       "div",
       { class: "controls" },
-      select(t("seeds"), ["one", "all"], (which) => t(`${which} seeds`), state.seeds, chooseSeeds),
+      select(t("seeds"), ["one", "all"], (which) => t(`seeds ${which}`), state.seeds, chooseSeeds),
       h("span", { id: "progress", class: error ? "hint error" : "hint", role: "status" }, said)
     ),
     about && hint(isolate(about), { id: "reference" }),
