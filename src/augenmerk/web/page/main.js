@@ -313,6 +313,7 @@ function listen() {
 export function startPage(data, hooks) {
   Object.assign(app, { hooks, page: data });
   exchangeModels(data.models);
+  app.state = readState(location.hash, app.specification);
   if (location.protocol !== "file:") document.querySelector(".from-disk")?.remove();
   listen();
   readAddress(false);

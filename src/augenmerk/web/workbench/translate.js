@@ -59,6 +59,7 @@ let byName = new Map();
 takeServed(served.models);
 const locals = new Map(); // promises of models in the browser, by the names of runs
 const examples = new Map(); // by the name of a run
+let app = null; // what the parts of the page share
 
 /** Takes what the server says of its models. */
 function takeServed(described) {
@@ -235,10 +236,29 @@ function writeTexts({ t }) {
   document.title = `${t("title")} · Augenmerk`;
 }
 
+/** Starts the page once there is an example to show: a sentence that the first run translates well. */
+async function begin() {
+  const [first] = readable;
+  const switches = recallSwitches();
+  const names = writeNames([[first.name]]);
+  await askExamples(first.name);
+  const more = {
+    models: { read: (text) => writeNames(readNames(text)), write: String, otherwise: names },
+    theme: choice(THEMES, switches.theme),
+    language: choice(LANGUAGES, switches.language),
+  };
+  const beam = Math.min(first.beam, served.max_beam);
+  const makeModel = (data) => new ServerModel(data);
+  app = startPage(
+    { ...chooseModels(names), beam, max_beam: served.max_beam, more },
+    {
+      ...{ texts: TEXTS, notices: ["privacy", "changedInBrowser"], draw: drawOwn },
+      ...{ makeModel, chooseModels, refuseChange, writeTexts },
+    }
+  );
+}
+
 keepViews();
-const [first] = readable;
-const switches = recallSwitches();
-await askExamples(first.name);
 for (const name of ["theme", "language"]) {
   find(name).addEventListener("change", () => rememberSwitch(name, find(name).value));
 }
@@ -246,28 +266,4 @@ find("models").addEventListener("toggle", () => {
   drawOwn(app);
   renewModels(app);
 });
-const app = startPage(
-  {
-    ...chooseModels(writeNames([[first.name]])),
-    beam: Math.min(first.beam, served.max_beam),
-    max_beam: served.max_beam,
-    more: {
-      models: {
-        read: (text) => writeNames(readNames(text)),
-        write: String,
-        otherwise: writeNames([[first.name]]),
-      },
-      theme: choice(THEMES, switches.theme),
-      language: choice(LANGUAGES, switches.language),
-    },
-  },
-  {
-    texts: TEXTS,
-    notices: ["privacy", "changedInBrowser"],
-    makeModel: (data) => new ServerModel(data),
-    chooseModels,
-    refuseChange,
-    writeTexts,
-    draw: drawOwn,
-  }
-);
+begin();
