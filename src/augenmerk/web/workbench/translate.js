@@ -1,6 +1,6 @@
 /** The view Translate: the exported page, asked of the server, with any runs and their layers and heads. */
 
-import { choice, name as oneName } from "../page/address.js";
+import { choice, name } from "../page/address.js";
 import { find } from "../page/dom.js";
 import { startPage } from "../page/main.js";
 import { Model } from "../page/models.js";
@@ -143,7 +143,7 @@ function writeNames(sides) {
 function readNames(text) {
   const sides = text
     .split(";")
-    .map((side) => [...new Set(side.split(",").map(oneName.read))].filter((name) => byName.has(name)))
+    .map((side) => [...new Set(side.split(",").map(name.read))].filter((name) => byName.has(name)))
     .map((side) => side.slice(0, served.max_models))
     .filter((side) => side.length)
     .slice(0, SIDES);
