@@ -112,7 +112,7 @@ function describeListed(each, t) {
 // -- one study ---------------------------------------------------------------------------------------------
 
 async function readStudy() {
-  const before = JSON.stringify(view.study);
+  const before = view.study && JSON.stringify(view.study);
   view.study = await getJson(askAbout("study"));
   // More runs have a sentence of the study now.
   if (JSON.stringify(view.study) !== before && (!before || !view.state.text.trim())) showSentence(view);
