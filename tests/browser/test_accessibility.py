@@ -24,7 +24,7 @@ AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 SENTENCE = "Der Hund schläft."
 VIEWS = {
     "translate": f"/#text={SENTENCE}&open=change,beam&at=1",
-    "runs": f"/runs#run={NAME}/runs/mean/seed-1&run={NAME}/runs/scaled-dot/seed-1&settings=all",
+    "runs": f"/runs#run={NAME}/runs/mean/seed-1,{NAME}/runs/scaled-dot/seed-1&settings=all",
     "studies": "/studies",
     "study": f"/studies?study={NAME}",
     "theory": "/theory",
@@ -108,6 +108,8 @@ def test_axe_finds_nothing(
         reduced_motion="reduce",
     )
     tab = open_view(context, addresses[view])
+    if view == "runs":
+        tab.click("#new")
     tab.evaluate(AXE.read_text(encoding="utf-8"))
     found = tab.evaluate("axe.run()")
     context.close()

@@ -359,8 +359,10 @@ def test_a_server_that_goes_away_is_waited_for(chromium: "Chromium", served: Ser
     view.tab.wait_for_selector("#away:has-text('Retrying')")
     view.tab.unroute("**/workbench/patterns/sentence")
     view.tab.wait_for_selector("#detail .map")
-    assert view.count_listed() == view.tab.evaluate("[...document.querySelectorAll('#kinds b')]"
-        ".reduce((sum, each) => sum + Number(each.textContent.replace(',', '')), 0)")
+    assert view.count_listed() == view.tab.evaluate(
+        "[...document.querySelectorAll('#kinds b')]"
+        ".reduce((sum, each) => sum + Number(each.textContent.replace(',', '')), 0)"
+    )
 
 
 def test_hidden_kinds_and_what_is_listed_are_in_the_address(chromium: "Chromium", served: Served) -> None:

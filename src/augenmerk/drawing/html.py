@@ -30,7 +30,7 @@ from augenmerk.drawing.figures import (
 )
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import BaseLoader, Environment
     from matplotlib.figure import Figure
 
 LEVELS = 48
@@ -109,11 +109,20 @@ def render_template(name: str, context: Mapping[str, Any]) -> str:
 
 @cache
 def _make_environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import PackageLoader
+
+    return make_environment(PackageLoader("augenmerk"))
+
+
+def make_environment(
+    loader: BaseLoader, autoescape: bool | Callable[[str | None], bool] = True
+) -> Environment:
+    """Returns templates with the filters and colours that all pages have."""
+    from jinja2 import Environment, StrictUndefined
 
     environment = Environment(
-        loader=PackageLoader("augenmerk"),
-        autoescape=True,
+        loader=loader,
+        autoescape=autoescape,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

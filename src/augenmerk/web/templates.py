@@ -8,11 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 
 from augenmerk import __version__
 from augenmerk.drawing.figures import DARK, LIGHT, Theme, blend, choose_ink, get_heat_colours
+from augenmerk.drawing.html import make_environment
 
 WEB = Path(__file__).resolve().parent
 LEVELS = 48
@@ -29,12 +30,8 @@ def render_template(template: str, /, **context: Any) -> str:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(WEB),
-        autoescape=lambda name: name is not None and name.endswith(".html"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+    environment = make_environment(
+        FileSystemLoader(WEB), lambda name: name is not None and name.endswith(".html")
     )
     environment.filters["embed"] = _embed
     environment.globals["version"] = __version__
@@ -68,9 +65,9 @@ def render_style() -> str:
     return re.sub(r"\n\n+", "\n", render_template("page/page.css", **colours))
 
 
-def _colours(theme: Theme, **others: str) -> dict[str, str]:
+def _colours(theme: Theme, **others: str) -> dict[str, Any]:
     own = {name: getattr(theme, name) for name in ("ink", "muted", "faint", "grid", "accent")} | others
-    return {**own, "on_accent": choose_ink(own["accent"])}
+    return {**own, "on_accent": choose_ink(own["accent"]), "series": theme.series}
 
 
 def make_policy(scripts: str, styles: str, more: str = "") -> str:

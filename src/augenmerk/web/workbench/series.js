@@ -2,7 +2,7 @@
 
 import { h } from "../page/view.js";
 
-export const COLOURS = 7; // of the variables --c0, --c1, … in workbench.css
+export const COLOURS = 7; // of the variables --c0, --c1, … in page.css
 const DASHES = ["", "7 4", "2 3", "9 3 2 3"];
 const MAX_NAME = 26;
 
