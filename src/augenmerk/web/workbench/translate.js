@@ -19,7 +19,7 @@ const TEXTS = {
     title: "Translate",
     models: "Models",
     modelsHint:
-      "Choose one run or several; those chosen in one column translate together, as an ensemble. The second column is shown beside the first.",
+      "Runs checked in one column translate together, as an ensemble. With runs in both columns, you see two translations side by side.",
     run: "run",
     left: "Left",
     right: "Right",
@@ -37,7 +37,7 @@ const TEXTS = {
     title: "Übersetzen",
     models: "Modelle",
     modelsHint:
-      "Einen Lauf wählen oder mehrere; die in einer Spalte gewählten übersetzen gemeinsam, als Ensemble. Die zweite Spalte steht neben der ersten.",
+      "Läufe in einer Spalte übersetzen gemeinsam, als Ensemble. Mit Läufen in beiden Spalten stehen zwei Übersetzungen nebeneinander.",
     run: "Lauf",
     left: "Links",
     right: "Rechts",
