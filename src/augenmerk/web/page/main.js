@@ -34,7 +34,7 @@ const app = {
   editor: null, // of changed attention
   beam: null, // the tree that is shown
   reads: 0, // how often the address was taken over
-  ...{ change, keep, writeAddress, takeModels, goOnFrom, nameSide },
+  ...{ change, choose, keep, writeAddress, takeModels, goOnFrom, nameSide },
 };
 
 let typing = 0; // the timer that runs while the user types
