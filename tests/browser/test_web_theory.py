@@ -258,6 +258,14 @@ def test_two_keys_are_averaged_on_the_diagonal(open_page: Open) -> None:
     assert view.weights()[:2] == pytest.approx(attend(query, keys, keys, 1.0).weights[:2], abs=1e-5)
 
 
+def test_a_dark_page_prints_in_light_colours(open_page: Open) -> None:
+    colour = "document.querySelector('.theory').style.getPropertyValue('--s0')"
+    light, view = open_page("theme=light"), open_page("theme=dark")
+    assert view.tab.evaluate(colour) != light.tab.evaluate(colour)
+    view.tab.emulate_media(media="print")
+    assert view.tab.evaluate(colour) == light.tab.evaluate(colour)
+
+
 def test_1_3_does_not_open_with_its_answer(open_page: Open) -> None:
     """What one sample looks like, and what many, is asked for, and so is the query."""
     view = open_page("task=1.3")

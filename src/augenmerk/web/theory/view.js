@@ -49,6 +49,12 @@ export class TheoryView {
     const motion = matchMedia("(prefers-reduced-motion: reduce)");
     this.still = motion.matches;
     motion.addEventListener("change", ({ matches }) => (this.still = matches));
+    // Paper is white, whatever the screen is.
+    this.paper = matchMedia("print");
+    this.paper.addEventListener("change", () => {
+      this.restyle();
+      this.drawNow(performance.now());
+    });
     window.addEventListener("hashchange", () => this.readAddress());
     this.readAddress();
   }
@@ -216,7 +222,7 @@ export class TheoryView {
     this.t = this.getTexts(this.state);
     const { theme } = document.documentElement.dataset;
     const isDark = theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-    this.series = this.data.colours[isDark ? "dark" : "light"];
+    this.series = this.data.colours[isDark && !this.paper.matches ? "dark" : "light"];
     this.series.forEach((colour, i) => this.root.style.setProperty(`--s${i}`, colour));
     this.fieldOpacity = isDark ? 0.26 : 0.2;
     // Read once, because asking in every frame would have the browser compute all styles again.
