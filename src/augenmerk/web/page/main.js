@@ -15,7 +15,7 @@ import { button, isolate } from "./parts.js";
 import { forgetChoices, PANELS, specifyState, UNITS, VIEWS } from "./state.js";
 import { restoreExample } from "./stored.js";
 import { applySwitches } from "./switches.js";
-import { chooseLanguage, makeTexts, nameLanguage, PAGE_TEXTS } from "./texts.js";
+import { chooseLanguage, makeTexts, nameLanguage } from "./texts.js";
 import { h, render } from "./view.js";
 
 const PAUSE = 120; // milliseconds without a key before a sentence is translated, or after a slider was moved
@@ -113,7 +113,7 @@ function nameSide(key, side) {
 /** Applies the colours and the language, and writes all texts of the page that do not depend on a sentence. */
 function applyLook() {
   const { state, page, hooks } = app;
-  const t = makeTexts(chooseLanguage(state.language, navigator.languages), PAGE_TEXTS, hooks.texts ?? {});
+  const t = makeTexts(chooseLanguage(state.language, navigator.languages), hooks.texts ?? {});
   app.t = t;
   applySwitches(state.theme, t.language, t);
   for (const node of findAll("[data-title]")) node.title = t(node.dataset.title);

@@ -347,17 +347,13 @@ export function chooseLanguage(asked, preferred) {
 }
 
 /**
- * Returns a function that gives a text by its key, with values in the place of `{names}`, from tables
- * {en: {...}, de: {...}}; later tables come first. What a language lacks is given in English, and without any text what
- * follows the first word of the key.
+ * Returns a function that gives a text by its key, with values in the place of `{names}`, from the texts above and from
+ * tables {en: {...}, de: {...}}; later tables come first. What a language lacks is given in English, and without any text
+ * what follows the first word of the key.
  */
 export function makeTexts(language, ...tables) {
-  const all = tables.length ? tables : [PAGE_TEXTS];
-  const known = Object.assign(
-    {},
-    ...all.map((table) => table.en),
-    ...all.map((table) => table[language] ?? {})
-  );
+  const all = [PAGE_TEXTS, ...tables];
+  const known = Object.assign({}, ...["en", language].flatMap((each) => all.map((table) => table[each])));
   const t = (key, values = {}) =>
     (known[key] ?? key.slice(key.indexOf(" ") + 1)).replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
   t.language = language;

@@ -19,12 +19,6 @@ const TEXTS = {
     theory: "Theory",
     patterns: "Patterns",
     api: "API",
-    language: "Language",
-    theme: "Colours",
-    auto: "System",
-    light: "Light",
-    dark: "Dark",
-    projector: "Projector",
     asTable: "Show as a table",
     chartKeys: "Use the arrow keys to read it point by point.",
   },
@@ -39,12 +33,6 @@ const TEXTS = {
     theory: "Theorie",
     patterns: "Muster",
     api: "API",
-    language: "Sprache",
-    theme: "Farben",
-    auto: "System",
-    light: "Hell",
-    dark: "Dunkel",
-    projector: "Projektor",
     asTable: "Als Tabelle zeigen",
     chartKeys: "Pfeiltasten lesen Punkt für Punkt.",
   },
@@ -77,14 +65,15 @@ export function recallSwitches() {
 
 /** Returns a text of the frame in the language of the page. */
 export function frameText(key) {
-  return TEXTS[document.documentElement.lang === "de" ? "de" : "en"][key];
+  return makeTexts(document.documentElement.lang, TEXTS)(key);
 }
 
 /** Writes the texts of the frame. */
 export function writeFrame(language) {
   document.documentElement.lang = language;
-  for (const node of findAll("[data-frame]")) node.textContent = TEXTS[language][node.dataset.frame];
-  find("views").setAttribute("aria-label", TEXTS[language].views);
+  const t = makeTexts(language, TEXTS);
+  for (const node of findAll("[data-frame]")) node.textContent = t(node.dataset.frame);
+  find("views").setAttribute("aria-label", t("views"));
 }
 
 /** Has the links to the other views lead to what was last shown there, while this tab is open. */
@@ -122,7 +111,7 @@ export function startFrame({ texts = {}, onChange = () => {} } = {}) {
     frame.t = makeTexts(frame.language, TEXTS, texts);
     writeFrame(frame.language);
     for (const node of findAll("[data-text]")) node.textContent = frame.t(node.dataset.text);
-    applySwitches(frame.theme, frame.language, (theme) => TEXTS[frame.language][theme]);
+    applySwitches(frame.theme, frame.language, frame.t);
   }
 
   for (const name of ["theme", "language"]) {
