@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from augenmerk.text.tokenizer import BOS, EOS
-from augenmerk.translation import load
+from augenmerk.translation import Part, load
 from augenmerk.web.export import export_page, make_page
 from augenmerk.web.templates import WEB
 from tests.support.browser import TIMEOUT, WatchedTab, open_engine
@@ -697,10 +697,11 @@ def test_layers_and_heads_are_chosen_without_a_server(
     expected = load(run).translate(EXAMPLE, beam=1, heads=True)
     view = View(context, f"{page.as_uri()}#head=2")
     view.settle()
-    part = "cross"
+    part: Part = "cross"
     if architecture == "transformer":
         view.tab.select_option("#layer", "1")
-        view.tab.select_option("#part", part := "encoder")
+        part = "encoder"
+        view.tab.select_option("#part", part)
         view.wait("document.querySelector('.head-name')?.textContent.includes('encoder')")
     heads = expected.select_heads(part, 1)
     assert "head 2" in view.tab.inner_text(".head-name")

@@ -15,7 +15,7 @@ import httpx
 import numpy as np
 import pytest
 
-from augenmerk.analysis.patterns import KINDS, find_patterns, summarise_patterns
+from augenmerk.analysis.patterns import KIND_COLOURS, KINDS, find_patterns, summarise_patterns
 from augenmerk.data import open_bitext, open_data
 from augenmerk.serve.registry import ModelRegistry
 from augenmerk.serve.workbench import patterns
@@ -462,7 +462,7 @@ def test_hostile_sentences_are_text(chromium: "Chromium", served: Served) -> Non
 def test_kinds_have_the_colours_of_written_pages(chromium: "Chromium", served: Served) -> None:
     view = PatternsView(chromium, served.server, make_question())
     fills = view.tab.eval_on_selector_all("#kinds svg", "signs => signs.map(sign => sign.style.fill)")
-    assert fills == [f"var(--c{patterns.KIND_COLOURS[kind]})" for kind in KINDS]
+    assert fills == [f"var(--c{KIND_COLOURS[kind]})" for kind in KINDS]
 
 
 def test_german_and_a_narrow_screen(chromium: "Chromium", served: Served) -> None:
