@@ -60,6 +60,7 @@ check: lint
 lint: $(READY) $(PAGES)
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
+	$(BIN)/python tools/prose.py
 	$(BIN)/node node_modules/.bin/biome check --error-on-warnings
 	$(BIN)/node node_modules/.bin/tsc -p jsconfig.json
 
