@@ -20,6 +20,7 @@ from augenmerk.serve.registry import ModelRegistry
 from augenmerk.serve.workbench import POLICY, VIEWS, page_address
 from augenmerk.text.tokenizer import PAD
 from augenmerk.translation import Translator, load
+from augenmerk.web.bundle import make_bundle
 from augenmerk.web.examples import choose_examples, make_example
 from augenmerk.web.templates import WEB
 from tests.support.browser import TIMEOUT
@@ -269,6 +270,21 @@ def test_a_run_that_was_trained_further_is_read_anew(shared_runs: SharedRuns, tm
         after = ask(f"{address}/workbench/translate/ask", question)[1]
     assert before["log_probability"] != after["log_probability"]
     assert after["log_probability"] == make_example(load(one.path), SENTENCE, 2)["log_probability"]
+
+
+def test_a_browser_gets_the_weights_that_the_server_has(shared_runs: SharedRuns, tmp_path: Path) -> None:
+    """A run that was given stays as it was read until it is read anew, whatever is written meanwhile."""
+    one = shared_runs.copy(tiny(), tmp_path / "one")
+    weights = {name: 0.9 * array for name, array in one.load_model().items()}
+    with serving(ModelRegistry([one.path]), pages=True) as server:
+        address = "/workbench/translate/model/one.bin"
+        before = server.client.get(address).content
+        one.save_model(weights, one.about_model)
+        assert server.client.get(address).content == before
+        assert server.client.post("/v1/reload").status_code == 200
+        after = server.client.get(address).content
+    assert after != before
+    assert after == make_bundle(load(one.path), "one").weights
 
 
 def test_heads_are_those_of_each_part(

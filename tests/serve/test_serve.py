@@ -28,7 +28,6 @@ from tests.support.command import COMMAND, fails_with_a_sentence, run_command, r
 from tests.support.runs import SharedRuns, tiny
 from tests.support.serving import SECONDS, Serving, read_refusal, serving
 
-KEY = "0123456789abcdef"
 TEXTS = [
     "Ein Hund schläft.",
     "Eine alte Frau sitzt mit ihrer Katze auf der Bank.",
@@ -218,6 +217,32 @@ def test_what_is_wrong_with_a_run_is_said_without_its_path(shared_runs: SharedRu
     assert refused.status_code >= 400
     assert "broken" in refused.text
     assert str(tmp_path) not in listed + refused.text
+
+
+def test_a_run_that_was_trained_further_is_read_anew(shared_runs: SharedRuns, tmp_path: Path) -> None:
+    old, new = (shared_runs.copy(tiny(train__seed=seed), tmp_path / f"seed{seed}") for seed in (1, 2))
+    text = "Der kleine Hund schläft."
+    scores = {}
+    with serving(ModelRegistry([old.path]), threads=1) as server:
+
+        def score() -> float:
+            answer = server.post("/v1/score", {"source": text, "target": "The dog."}).json()
+            return float(answer["scores"][0]["log_probability"])
+
+        scores["old"] = score()
+        for file in new.path.iterdir():
+            if file.is_file():
+                (old.path / file.name).write_bytes(file.read_bytes())
+        assert score() == scores["old"]
+        assert server.client.post("/v1/reload").json() == {"reloaded": ["seed1"]}
+        scores["new"] = score()
+        expected = load(new.path).score(text, "The dog.").log_probability
+        assert scores["new"] == pytest.approx(expected, abs=1e-4)
+        assert scores["new"] != pytest.approx(scores["old"], abs=1e-3)
+        (old.path / "model.safetensors").write_bytes(b"broken")
+        assert "model.safetensors" in read_refusal(400, server.client.post("/v1/reload"))
+        assert score() == scores["new"]
+        server.refuses(404, "/v1/reload", {"model": "nobody"})
 
 
 def test_a_client_of_libretranslate_is_served(shipped: Serving) -> None:
@@ -435,9 +460,9 @@ def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="it has no such signals")
-def test_the_process_drains_on_sigterm(tmp_path: Path) -> None:
+def test_the_process_rereads_on_sighup_and_drains_on_sigterm(tmp_path: Path) -> None:
     """What was asked before SIGTERM is answered; the log has no text; the exit code is 0."""
-    (tmp_path / "keys").write_text(f"{KEY}\n", encoding="utf-8")
+    (tmp_path / "keys").write_text("0123456789abcdef-first\n", encoding="utf-8")
     options = ("--no-pages", "--port", "0", "--json", "--keys", str(tmp_path / "keys"))
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     environment.pop("PYTHONUNBUFFERED", None)
@@ -455,14 +480,18 @@ def test_the_process_drains_on_sigterm(tmp_path: Path) -> None:
             address = json.loads(printed)["address"]
             with httpx.Client(base_url=address, timeout=SECONDS) as client:
 
-                def ask(text: str | list[str], beam: int = 1, key: str = KEY) -> httpx.Response:
+                def ask(key: str, text: str | list[str], beam: int = 1) -> httpx.Response:
                     body = {"text": text, "beam": beam}
                     return client.post("/v1/translate", json=body, headers={"x-api-key": key})
 
-                assert ask(f"Ein {secret}.").status_code == 200
-                assert ask(secret, key=KEY[::-1]).status_code == 401
+                assert ask("0123456789abcdef-first", f"Ein {secret}.").status_code == 200
+                (tmp_path / "keys").write_text("0123456789abcdef-second\n", encoding="utf-8")
+                process.send_signal(signal.SIGHUP)
+                while ask("0123456789abcdef-second", f"Ein {secret}.").status_code != 200:
+                    assert process.poll() is None
+                assert ask("0123456789abcdef-first", secret).status_code == 401
                 with ThreadPoolExecutor(1) as pool:
-                    long = pool.submit(ask, [f"Ein {secret} schläft."] * 60, 10)
+                    long = pool.submit(ask, "0123456789abcdef-second", [f"Ein {secret} schläft."] * 60, 10)
                     while "batch_texts_count 0" in (metrics := read_metrics(client)) or busy(metrics) == 0:
                         assert not long.done(), "it was too quick to be interrupted"
                     process.send_signal(signal.SIGTERM)
@@ -475,10 +504,11 @@ def test_the_process_drains_on_sigterm(tmp_path: Path) -> None:
         assert process.stderr is not None
         log = process.stderr.read()
     assert secret not in log
+    assert "reloaded: multi30k-de-en" in log
 
 
 def read_metrics(client: httpx.Client) -> str:
-    return client.get("/metrics", headers={"x-api-key": KEY}).text
+    return client.get("/metrics", headers={"x-api-key": "0123456789abcdef-second"}).text
 
 
 def busy(metrics: str) -> float:

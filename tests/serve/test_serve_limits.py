@@ -344,6 +344,15 @@ def test_a_translation_does_not_wait_for_a_function(registry: ModelRegistry) -> 
     assert asyncio.run(ask())
 
 
+def test_who_translates_is_not_disturbed_when_runs_are_read_anew() -> None:
+    registry = ModelRegistry()
+    translator = registry.get(NAME)
+    registry.reload()
+    assert registry.get(NAME) is not translator
+    texts = [f"{TEXT} {number}" for number in range(300)]
+    assert len(translator.translate(texts, beam=1)) == 300
+
+
 def test_batches_are_small_where_texts_have_many_hypotheses(registry: ModelRegistry) -> None:
     batcher = Batcher(registry, Limits(), Metrics())
     own = registry.get(NAME).config.search
@@ -478,9 +487,9 @@ def test_only_this_machine_may_change_something(registry: ModelRegistry) -> None
     for origin in ("https://friend.example", "null", "http://localhost:1"):
         with pytest.raises(ServiceError, match="pages of this server"):
             check_local(request("127.0.0.1", host="localhost:8765", origin=origin))
-    with serving(registry, threads=1, pages=True) as server:
-        proxied = {"x-forwarded-for": "127.0.0.1"}
-        assert "proxy" in server.refuses(403, "/workbench/runs/stop", {"run": "one"}, **proxied)
+    with serving(registry, threads=1) as server:
+        headers = {"x-forwarded-for": "127.0.0.1"}
+        assert "proxy" in read_refusal(403, server.client.post("/v1/reload", headers=headers))
 
 
 def test_limits_are_read_from_the_command_line() -> None:

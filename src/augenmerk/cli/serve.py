@@ -66,7 +66,7 @@ class Reach(Group):
     "augenmerk serve --no-pages --limit queue=500 --limit deadline=5    "
     "augenmerk serve --host 0.0.0.0 --allow-host laptop.local    "
     'Ask it:  curl localhost:8765/v1/translate -d \'{"text": "Ein Hund schläft."}\'    '
-    "Ctrl-C or SIGTERM end it when all requests are answered."
+    "Ctrl-C or SIGTERM end it when all requests are answered; SIGHUP reloads its runs."
 )
 @grouped
 def serve(
@@ -104,7 +104,7 @@ def serve(
     limits = fit_connections(wanted)
     # A GPU computes one batch after another; cores compute as many as there are of them.
     computing = None if chosen == CPU else 1
-    service = Service(registry, limits, access, threads=computing)
+    service = Service(registry, limits, access, threads=computing, keys_file=reach.keys)
     listening = open_socket(reach.host, reach.port)
     # An address for a browser on this machine.
     name = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(reach.host, reach.host)

@@ -112,6 +112,12 @@ class ScoreRequest(RequestBody):
         return list(zip(sources, targets, strict=True))
 
 
+class ReloadRequest(RequestBody):
+    """Which run to reload."""
+
+    model: str | None = Field(default=None, description="The name of a run. Default: all of them.")
+
+
 TranslationResponse = make_response(
     TranslationData, WordsData, AttentionData, PairData, name="TranslationResponse"
 )
@@ -153,6 +159,12 @@ class ModelsResponse(ResponseModel):
     models: list[ModelResponse]
 
 
+class ReloadResponse(ResponseModel):
+    """The names of the reloaded runs."""
+
+    reloaded: list[str]
+
+
 async def translate(request: Request, body: Any) -> dict[str, Any]:
     """Translates one text or a list of texts."""
     service: Service = request.app.state.service
@@ -185,6 +197,12 @@ async def score(request: Request, body: ScoreRequest) -> dict[str, Any]:
 def list_models(request: Request) -> dict[str, Any]:
     """Lists the models."""
     return {"models": request.app.state.service.registry.describe()}
+
+
+async def reload(request: Request, body: ReloadRequest) -> dict[str, Any]:
+    """Reloads runs that were trained further; only on the machine of the server."""
+    service: Service = request.app.state.service
+    return {"reloaded": await service.batcher.compute(lambda: service.registry.reload(body.model))}
 
 
 async def live(_request: Request) -> dict[str, Any]:
@@ -233,6 +251,9 @@ ENDPOINTS = (
         {"source": "Ein Hund schläft.", "target": "A dog sleeps."},
     ),
     Endpoint("GET", "/v1/models", list_models, response=ModelsResponse, errors=(401, 403)),
+    Endpoint(
+        *("POST", "/v1/reload", reload, ReloadRequest, ReloadResponse, (400, 401, 403, 404), {}), local=True
+    ),
     *LIBRETRANSLATE,
     Endpoint("GET", "/health/live", live),
     Endpoint("GET", "/health/ready", ready),

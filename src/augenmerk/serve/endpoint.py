@@ -10,6 +10,7 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from pathlib import Path
 from types import UnionType
 from typing import (
     Any,
@@ -55,9 +56,12 @@ class Service:
         access: Access | None = None,
         *,
         threads: int | None = None,
+        keys_file: Path | None = None,
     ) -> None:
         """Computes with as many threads as there are cores, unless `threads` is given."""
         self.registry, self.limits, self.access = registry, limits or Limits(), access or Access()
+        self.keys_file = keys_file
+        """The file of API keys, which is read again after SIGHUP."""
         self.metrics = Metrics()
         self.batcher = Batcher(registry, self.limits, self.metrics, threads)
         self.draining = False

@@ -74,13 +74,17 @@ class Access:
         self, *, hosts: Collection[str] = (), origins: Collection[str] = (), keys: Iterable[str] = ()
     ) -> None:
         """`hosts` are names of this server besides localhost and numeric addresses; `origins`, such as
-        https://example.org, are those of pages elsewhere that may ask. Of keys, only digests are kept."""
+        https://example.org, are those of pages elsewhere that may ask."""
         self._hosts = {"localhost", *(name.lower() for name in hosts)}
         self._origins = frozenset(origins)
+        self.set_keys(keys)
         for origin in origins:
             parts = urlsplit(origin)
             if f"{parts.scheme}://{parts.netloc}" != origin or not parts.netloc:
                 raise AugenmerkError(f"--origin {origin}: expected an origin such as https://example.org.")
+
+    def set_keys(self, keys: Iterable[str]) -> None:
+        """Replaces the keys, of which only digests are kept; raises AugenmerkError for one too short."""
         keys = list(keys)
         for number, key in enumerate(keys, 1):
             if len(key) < MIN_KEY_LENGTH:

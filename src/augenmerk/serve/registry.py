@@ -163,9 +163,28 @@ class ModelRegistry:
         for name in set(names) & paths.keys() - self._named.keys():
             written = read_time(paths[name] / MODEL)  # 0 if it was removed just now: it can still be asked
             if 0 < written != self._written.get(name, written):
-                with self._lock:
-                    for key in [key for key in self._others if name in key]:
-                        del self._others[key]
+                self._drop(name)
+
+    def reload(self, name: str | None = None) -> list[str]:
+        """Reloads a run, or all of them, because it was trained further; returns the names of the runs.
+
+        A run that cannot be read stays as it was, and AugenmerkError is raised.
+        """
+        self.choose(name)
+        with self._loading:
+            kept = {key: self._load(key) for key in self._kept if name in (None, *key)}
+            with self._lock:
+                self._kept |= kept
+            others = self._drop(name)  # they are loaded when they are next asked for
+        return sorted({each for key in (*kept, *others) for each in key if name in (None, each)})
+
+    def _drop(self, name: str | None) -> list[tuple[str, ...]]:
+        """Drops a run and its ensembles, or all of them, unless they were given; returns their names."""
+        with self._lock:
+            dropped = [key for key in self._others if name in (None, *key)]
+            for key in dropped:
+                del self._others[key]
+        return dropped
 
     def _keep(self, key: tuple[str, ...], translator: Translator) -> Translator:
         """Keeps a translator as the latest that was used, and drops the oldest if there are too many."""

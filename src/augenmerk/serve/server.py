@@ -23,8 +23,10 @@ from augenmerk.base.errors import AugenmerkError
 from augenmerk.serve.api import ENDPOINTS
 from augenmerk.serve.connections import Connection, Connections
 from augenmerk.serve.endpoint import Service
-from augenmerk.serve.guard import Guard
+from augenmerk.serve.guard import Guard, read_keys
 from augenmerk.serve.limits import Limits, ServiceError, error_response
+
+log = logging.getLogger("augenmerk.serve")
 
 SPARE_FILES = 100
 """Most files kept free for models, pages and trainings, besides those that are open at the start."""
@@ -179,6 +181,7 @@ def run(
     async def serve() -> None:
         server = make_server(service, pages=pages, on_ready=on_ready)
         loop = asyncio.get_running_loop()
+        tasks: set[asyncio.Task[None]] = set()
 
         def stop() -> None:
             if server.should_exit:  # asked twice
@@ -187,9 +190,24 @@ def run(
             service.draining = True
             server.should_exit = True
 
-        for number in (signal.SIGINT, signal.SIGTERM):
-            with contextlib.suppress(NotImplementedError):  # on Windows
-                loop.add_signal_handler(number, stop)
+        def reload() -> None:
+            tasks.add(task := loop.create_task(_reload(service)))
+            task.add_done_callback(tasks.discard)
+
+        for name, handler in (("SIGINT", stop), ("SIGTERM", stop), ("SIGHUP", reload)):
+            with contextlib.suppress(AttributeError, NotImplementedError):  # on Windows
+                loop.add_signal_handler(getattr(signal, name), handler)
         await server.serve(sockets=[listening])
 
     asyncio.run(serve())
+
+
+async def _reload(service: Service) -> None:
+    """Reloads keys and runs; what cannot be read stays as it was."""
+    try:
+        if service.keys_file is not None:
+            service.access.set_keys(read_keys(service.keys_file))
+        names = await service.batcher.compute(service.registry.reload)
+        log.info("reloaded: %s", ", ".join(names))
+    except AugenmerkError as error:
+        log.error("%s", error)
