@@ -18,6 +18,7 @@ import torch
 from decoding_profile import profile_decoding
 from peers import Peer, PeerSize, is_installed, make_peers, to_tokens
 
+from augenmerk.base.console import make_table, out
 from augenmerk.base.device import CPU, count_threads
 from augenmerk.bench.decoding import (
     Engine,
@@ -29,7 +30,6 @@ from augenmerk.bench.decoding import (
     trained_translator,
 )
 from augenmerk.cli.bench import print_speeds
-from augenmerk.cli.terminal import make_table, out
 from augenmerk.model.interface import TranslationModel
 
 

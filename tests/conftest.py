@@ -90,7 +90,7 @@ def forker(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Forker]":
 @pytest.fixture(autouse=True)
 def _own_consoles() -> None:
     """A console knows the width of the terminal it was made in; each test has a terminal of its own."""
-    from augenmerk.cli.terminal import err, out
+    from augenmerk.base.console import err, out
 
     out.cache_clear()
     err.cache_clear()

@@ -1,5 +1,7 @@
 """Augenmerk: attention in sequence-to-sequence models, to learn, to teach and to research.
 
+    import augenmerk as am
+
 The names below are the public ones. Each is imported when it is first used, so that `import augenmerk`
 and `augenmerk --help` do not wait for torch.
 """
@@ -10,46 +12,67 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from augenmerk import data, theory
+    from augenmerk.api.run import Run, curves, open_run
+    from augenmerk.api.train import train
     from augenmerk.base.errors import AugenmerkError
     from augenmerk.data import Bitext, SentencePair, open_bitext
-    from augenmerk.model.attention import Dummy, MeanPool, SingleQueryScaledDotProductAttention
+    from augenmerk.evaluation.evaluate import Scores, evaluate
+    from augenmerk.model.attention import Attention, Dummy, MeanPool, SingleQueryScaledDotProductAttention
     from augenmerk.model.custom import load_mechanism
+    from augenmerk.study.session import StudyResults, study
     from augenmerk.translation import Translation, Translator, load
     from augenmerk.web.notebook import show
 
 _HOME = {
+    **dict.fromkeys(("Run", "curves", "open_run"), "augenmerk.api.run"),
+    "train": "augenmerk.api.train",
     "AugenmerkError": "augenmerk.base.errors",
-    "Bitext": "augenmerk.data",
-    "Dummy": "augenmerk.model.attention",
-    "MeanPool": "augenmerk.model.attention",
-    "SentencePair": "augenmerk.data",
-    "SingleQueryScaledDotProductAttention": "augenmerk.model.attention",
-    "Translation": "augenmerk.translation",
-    "Translator": "augenmerk.translation",
-    "load": "augenmerk.translation",
+    **dict.fromkeys(("Bitext", "SentencePair", "open_bitext"), "augenmerk.data"),
+    **dict.fromkeys(("Scores", "evaluate"), "augenmerk.evaluation.evaluate"),
+    **dict.fromkeys(
+        ("Attention", "Dummy", "MeanPool", "SingleQueryScaledDotProductAttention"),
+        "augenmerk.model.attention",
+    ),
     "load_mechanism": "augenmerk.model.custom",
-    "open_bitext": "augenmerk.data",
+    "StudyResults": "augenmerk.study.session",
+    **dict.fromkeys(("Translation", "Translator", "load"), "augenmerk.translation"),
     "show": "augenmerk.web.notebook",
 }
+"""The names that are not modules, and where they are."""
+_MODULES = ("data", "study", "theory")
 
 __all__ = [
+    "Attention",
     "AugenmerkError",
     "Bitext",
     "Dummy",
     "MeanPool",
+    "Run",
+    "Scores",
     "SentencePair",
     "SingleQueryScaledDotProductAttention",
+    "StudyResults",
     "Translation",
     "Translator",
     "__version__",
+    "curves",
+    "data",
+    "evaluate",
     "load",
     "load_mechanism",
     "open_bitext",
+    "open_run",
     "show",
+    "study",
+    "theory",
+    "train",
 ]
 
 
 def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return import_module(f"augenmerk.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'augenmerk' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)

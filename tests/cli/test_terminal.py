@@ -11,10 +11,14 @@ from hypothesis import strategies as st
 from rich.progress import BarColumn, MofNCompleteColumn
 from rich.table import Table
 
-from augenmerk.cli import study, terminal, train
-from augenmerk.cli.terminal import SafeConsole, format_json, make_table
+from augenmerk.base import console as consoles
+from augenmerk.base.console import SafeConsole, make_table
+from augenmerk.cli.terminal import format_json
+from augenmerk.study import display as of_studies
 from augenmerk.study.plan import find_study, read_study
 from augenmerk.study.runner import RunStatus
+from augenmerk.study.session import StudyResults
+from augenmerk.training import display
 from tests.process.test_report import make_result
 from tests.support.command import run_command
 from tests.support.runs import SharedRuns, tiny
@@ -53,8 +57,8 @@ def test_the_tables_of_a_command_are_whole(shared_runs: SharedRuns, tmp_path: Pa
 def test_the_table_of_a_study_is_whole(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     printed = io.StringIO()
     console = SafeConsole(file=printed, width=width, highlight=False, soft_wrap=True)
-    monkeypatch.setattr(study, "out", lambda: console)
-    study._print_result(make_result())
+    monkeypatch.setattr(consoles, "out", lambda: console)
+    consoles.print_shown(StudyResults(Path("study"), make_result()))
     assert "…" not in printed.getvalue()
     assert "BLEU" in printed.getvalue()
 
@@ -63,39 +67,39 @@ def to_a_file(monkeypatch: pytest.MonkeyPatch, seconds: float) -> io.StringIO:
     """Returns what is printed to stderr, a file, with a line about progress after so many seconds."""
     printed = io.StringIO()
     console = SafeConsole(file=printed, width=80, highlight=False, soft_wrap=True)
-    for module in (terminal, train, study):
+    for module in (consoles, display, of_studies):
         monkeypatch.setattr(module, "err", lambda: console)
-    monkeypatch.setattr(terminal, "LINE_SECONDS", seconds)
+    monkeypatch.setattr(consoles, "LINE_SECONDS", seconds)
     return printed
 
 
 def test_without_a_terminal_progress_is_lines_from_time_to_time(monkeypatch: pytest.MonkeyPatch) -> None:
     printed = to_a_file(monkeypatch, 0)
-    with terminal.show_progress(MofNCompleteColumn()) as update:
+    with consoles.show_progress(MofNCompleteColumn()) as update:
         update("[test]", 1000, 4000)
-        assert list(terminal.count_items("ab", "reading", update)) == ["a", "b"]
+        assert list(consoles.count_items("ab", "reading", update)) == ["a", "b"]
     assert printed.getvalue().splitlines() == ["[test]: 1,000 of 4,000 (25%)", "reading: 1", "reading: 2"]
 
 
 def test_short_work_prints_no_such_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     printed = to_a_file(monkeypatch, 60)
-    with terminal.show_progress(MofNCompleteColumn()) as update, terminal.show_status("measuring"):
+    with consoles.show_progress(MofNCompleteColumn()) as update, consoles.show_status("measuring"):
         update("test", 1, 2)
     assert printed.getvalue() == ""
 
 
 def test_training_prints_its_loss_as_soon_as_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     printed = to_a_file(monkeypatch, 0)
-    display = train.TrainingDisplay(tiny())
-    assert "nan" not in display._bar.tasks[0].description
-    display.batch(1, 5, 10, 2.5, 1234.0)
+    shown = display.TrainingDisplay(tiny())
+    assert "nan" not in shown._bar.tasks[0].description
+    shown.batch(1, 5, 10, 2.5, 1234.0)
     assert printed.getvalue() == "epoch   1/2  loss 2.500  1,234 tokens/s  25%\n"
 
 
 def test_a_study_says_how_far_its_runs_are(monkeypatch: pytest.MonkeyPatch) -> None:
     printed = to_a_file(monkeypatch, 0)
     planned = read_study(find_study("small")).runs[0]
-    study.StudyDisplay().show([RunStatus(planned, "running", phase="training", progress=0.25)])
+    of_studies.StudyDisplay().show([RunStatus(planned, "running", phase="training", progress=0.25)])
     assert f"0 of 1 runs finished, 0:00:00: {planned.name} training 25%" in printed.getvalue()
 
 
@@ -105,8 +109,8 @@ def test_no_color_is_obeyed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
     printed = io.StringIO()
     console = SafeConsole(file=printed, force_terminal=True, width=100)
-    monkeypatch.setattr(terminal, "err", lambda: console)
-    with terminal.show_progress(BarColumn()) as update:
+    monkeypatch.setattr(consoles, "err", lambda: console)
+    with consoles.show_progress(BarColumn()) as update:
         update("reading", 1, 2)
     console.print("[red]red[/] [on blue]blue[/] [bold]bold[/]")
     assert "\x1b[1mbold" in printed.getvalue()

@@ -16,8 +16,8 @@ import typer
 
 from augenmerk import cli
 from augenmerk.base.config import RunConfig, SearchConfig, load_config
+from augenmerk.base.console import SafeConsole
 from augenmerk.base.errors import AugenmerkError, format_message, shorten
-from augenmerk.cli.terminal import SafeConsole
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study import demo
 from augenmerk.study.jobs import Job, LocalExecutor, log_name

@@ -23,7 +23,6 @@ import augenmerk.base.device
 import augenmerk.base.files
 import augenmerk.evaluation.evaluator
 import augenmerk.study.collect
-import augenmerk.study.measure
 from augenmerk.base.arrays import Arrays
 from augenmerk.base.config import ATTENTIONS
 from augenmerk.base.errors import AugenmerkError
@@ -33,7 +32,7 @@ from augenmerk.evaluation.evaluator import hypothesis_path
 from augenmerk.evaluation.metrics import score_texts
 from augenmerk.evaluation.significance import estimate_mean
 from augenmerk.run.directory import RunDirectory
-from augenmerk.study import runner
+from augenmerk.study import measure, runner
 from augenmerk.study.collect import collect
 from augenmerk.study.jobs import INTERRUPTED, Event, Job, execute
 from augenmerk.study.plan import Study, read_study
@@ -520,7 +519,7 @@ def test_finished_runs_are_counted_once_at_a_restart(
     finished: tuple[Path, dict[str, Any]], study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(finished[0], tmp_path / "out")
-    counts = count_calls(monkeypatch, augenmerk.study.measure, "count_bleu")
+    counts = count_calls(monkeypatch, measure, "count_bleu")
     result = run_study(study, tmp_path / "out", jobs=1, device="cpu", on_progress=lambda _: None)
     assert result == StudyResult.load(finished[0])
     assert len(counts) == len(study.runs) * len(study.splits) * len(study.beams)

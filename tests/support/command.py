@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from augenmerk import cli
-from augenmerk.cli.terminal import err, out
+from augenmerk.base.console import err, out
 
 COMMAND = (sys.executable, "-m", "augenmerk")
 

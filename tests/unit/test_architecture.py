@@ -10,7 +10,8 @@ PACKAGE = Path(augenmerk.__file__).parent
 
 ROOMS = (
     *("base", "text", "cluster", "data", "drawing", "search", "inference", "model", "run"),
-    *("translation", "evaluation", "analysis", "training", "theory", "study", "web", "serve", "bench", "cli"),
+    *("translation", "evaluation", "analysis", "training", "theory", "study", "web", "serve", "bench"),
+    *("api", "cli"),
 )
 """From the ground up. A room may import the rooms before it; nothing after it."""
 

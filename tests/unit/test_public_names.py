@@ -1,6 +1,7 @@
 """What `from augenmerk import ...` offers, listed so that no name comes or goes unnoticed."""
 
 import importlib
+from types import ModuleType
 
 import pytest
 
@@ -9,19 +10,30 @@ import augenmerk
 
 def test_the_public_names() -> None:
     assert sorted(augenmerk.__all__) == [
+        "Attention",
         "AugenmerkError",
         "Bitext",
         "Dummy",
         "MeanPool",
+        "Run",
+        "Scores",
         "SentencePair",
         "SingleQueryScaledDotProductAttention",
+        "StudyResults",
         "Translation",
         "Translator",
         "__version__",
+        "curves",
+        "data",
+        "evaluate",
         "load",
         "load_mechanism",
         "open_bitext",
+        "open_run",
         "show",
+        "study",
+        "theory",
+        "train",
     ]
     assert dir(augenmerk) == sorted(augenmerk.__all__)
 
@@ -29,7 +41,9 @@ def test_the_public_names() -> None:
 @pytest.mark.parametrize("name", augenmerk.__all__)
 def test_each_is_the_thing_itself(name: str) -> None:
     thing = getattr(augenmerk, name)
-    if name != "__version__":
+    if isinstance(thing, ModuleType):
+        assert importlib.import_module(f"augenmerk.{name}") is thing
+    elif name != "__version__":
         assert getattr(importlib.import_module(thing.__module__), name) is thing
 
 

@@ -10,10 +10,11 @@ import sys
 import textwrap
 import tomllib
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import attrgetter
+from pathlib import PurePath
 from typing import Any, Literal, Self, get_args, get_origin
 
 import tomli_w
@@ -186,6 +187,22 @@ def list_keys(settings: Iterable[str]) -> set[str]:
     """Returns the names of settings such as "train.lr=0.002"."""
     keys = (setting.partition("=")[0].split(".") for setting in settings)
     return {".".join(part.strip() for part in parts) for parts in keys}
+
+
+def list_overrides(settings: Mapping[str, Any] | Iterable[str]) -> list[str]:
+    """Returns single settings as KEY=VALUE, where a mapping may have them in nested groups."""
+    if not isinstance(settings, Mapping):
+        return [settings] if isinstance(settings, str) else list(settings)
+    given = []
+    for key, value in (pair for group, each in settings.items() for pair in flatten_settings(group, each)):
+        plain = (
+            value.item() if hasattr(value, "item") else str(value) if isinstance(value, PurePath) else value
+        )
+        try:
+            given.append(f"{key}={format_value(plain)}")
+        except TypeError:
+            raise AugenmerkError(f"'{key}' cannot be {shorten(repr(value))}.") from None
+    return given
 
 
 def parse_toml(text: str, source: str) -> dict[str, Any]:

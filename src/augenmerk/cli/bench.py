@@ -6,8 +6,9 @@ from typing import Annotated, Any, Literal
 import typer
 from typer import Option
 
+from augenmerk.base.console import make_table, out, show_status
 from augenmerk.cli.options import Data, Device, Json
-from augenmerk.cli.terminal import make_table, out, print_json, show_status
+from augenmerk.cli.terminal import print_json
 
 app = typer.Typer(
     help="Speed of training and translating, compared with plain loops and with the machine's limit.",

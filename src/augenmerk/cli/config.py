@@ -9,9 +9,10 @@ import typer
 from rich.markup import escape
 from typer import Argument
 
+from augenmerk.base.console import err, out
 from augenmerk.base.errors import AugenmerkError, format_message, shorten
 from augenmerk.cli.options import Json
-from augenmerk.cli.terminal import err, out, print_json
+from augenmerk.cli.terminal import print_json
 
 if TYPE_CHECKING:
     from augenmerk.base.config import RunConfig

@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.progress import DownloadColumn, MofNCompleteColumn
 from typer import Argument, Option
 
+from augenmerk.base.console import count_items, err, make_table, out, show_progress, show_status
 from augenmerk.base.entries import DATASETS, datasets_with
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli.inputs import describe_skipped
@@ -32,17 +33,7 @@ from augenmerk.cli.options import (
     connect_if_asked,
     grouped,
 )
-from augenmerk.cli.terminal import (
-    count_items,
-    draw_links,
-    err,
-    make_table,
-    out,
-    print_json,
-    print_written,
-    show_progress,
-    show_status,
-)
+from augenmerk.cli.terminal import draw_links, print_json, print_written
 
 if TYPE_CHECKING:
     from augenmerk.data import Bitext

@@ -10,9 +10,9 @@ import typer
 from rich.markup import escape
 from typer import Option
 
+from augenmerk.base.console import err, make_table, out
 from augenmerk.cli.options import Device, Json
-from augenmerk.cli.terminal import err, make_table, out, print_json
-from augenmerk.cli.train import TrainingDisplay
+from augenmerk.cli.terminal import print_json
 
 app = typer.Typer()
 
@@ -26,6 +26,7 @@ def demo(
     """Train three attention mechanisms on built-in data, compare them, and translate."""
     from augenmerk.base.device import choose_device
     from augenmerk.study.demo import SENTENCES, run_demo
+    from augenmerk.training.display import TrainingDisplay
     from augenmerk.training.loop import TrainingInterrupted
     from augenmerk.translation import load
 

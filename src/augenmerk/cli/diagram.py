@@ -12,11 +12,12 @@ import typer
 from rich.markup import escape
 from typer import Argument, Option
 
+from augenmerk.base.console import err, out
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import options
 from augenmerk.cli.inputs import check_index, check_sentences, open_data_or_bilderbuch, warn_of_translations
 from augenmerk.cli.options import GROUP, Group, Pictures, grouped
-from augenmerk.cli.terminal import err, out, print_json, print_written
+from augenmerk.cli.terminal import print_json, print_written
 
 if TYPE_CHECKING:
     from augenmerk.analysis.pages import Diagram

@@ -1,27 +1,17 @@
 """`augenmerk evaluate`: scores of a run as a table, and tests whether it is better than another."""
 
-import shlex
-from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.markup import escape
-from rich.progress import MofNCompleteColumn
 from typer import Argument, Option
 
-from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.console import err, print_shown
 from augenmerk.cli import options
 from augenmerk.cli.inputs import DataOptions
 from augenmerk.cli.options import GROUP, Group, grouped
-from augenmerk.cli.terminal import err, make_table, out, print_json, show_progress
-from augenmerk.evaluation.metrics import METRICS, describe_metrics
-
-if TYPE_CHECKING:
-    from augenmerk.run.directory import RunDirectory
-
-Row = Mapping[str, Any]
+from augenmerk.cli.terminal import print_json
+from augenmerk.evaluation.metrics import describe_metrics
 
 app = typer.Typer()
 
@@ -54,18 +44,6 @@ class EvaluateOptions(Group):
     threads: options.Threads = None
     json: options.Json = False
 
-    def check(self) -> None:
-        """Raises AugenmerkError if the options do not belong together."""
-        if self.gold is not None and not self.alignment:
-            raise AugenmerkError("--gold belongs to --alignment: add --alignment.")
-        if self.gold is not None and len(self.split or []) > 1:
-            raise AugenmerkError("--gold has the links of one split; give one --split.")
-        if self.hypotheses is not None and self.baseline is not None:
-            raise AugenmerkError(
-                "A run is compared either with another run or with a file: give --baseline or "
-                "--hypotheses, not both."
-            )
-
 
 @app.command(
     help=f"Measure a trained run: BLEU, chrF, loss and perplexity.\n\nThe table has {describe_metrics()}.",
@@ -79,148 +57,16 @@ class EvaluateOptions(Group):
 @grouped
 def evaluate(given: EvaluateOptions = GROUP, data: DataOptions = GROUP) -> None:
     """Measures a trained run, and prints rows of scores."""
-    from augenmerk.base.device import choose_translating_device
-    from augenmerk.data import open_data
-    from augenmerk.evaluation.agreement import Agreement
-    from augenmerk.evaluation.comparison import compare_runs, compare_with_file
-    from augenmerk.evaluation.evaluator import Evaluator, evaluate_run
-    from augenmerk.evaluation.opening import open_run
-    from augenmerk.run.directory import RunDirectory
+    from augenmerk.evaluation.evaluate import evaluate, remark
 
-    options.load_mechanisms(given.attention)
-    given.check()
-    splits, beams = given.split or [], given.beam or []
-    moved = data.find(divided=bool(splits))
-    device = choose_translating_device(given.device)
-    run, other_data = open_run(given.run, moved, splits, _remark)
-    others = [RunDirectory.open(path) for path in given.ensemble or []]
-    baseline = None if given.baseline is None else open_run(given.baseline, moved, splits, _remark)
-    agreement = None
-    if given.alignment:
-        agreement = Agreement(other_data or open_data(run.config.data), given.gold)
-    with show_progress(MofNCompleteColumn()) as on_progress:
-        evaluator = partial(
-            Evaluator,
-            device=device,
-            metrics=["ter"] if given.ter else [],
-            alignment=agreement,
-            on_progress=on_progress,
-        )
-        ours = evaluator(
-            run, ensemble=others, mbr=bool(given.mbr), precision=given.precision, data=other_data
-        )
-        if given.hypotheses is not None:
-            rows = compare_with_file(ours, given.hypotheses, splits, beams)
-        elif baseline is not None:
-            rows = compare_runs(ours, evaluator(baseline[0], data=baseline[1]), splits, beams)
-        else:
-            rows = evaluate_run(ours, splits, beams)
-    if given.json:
-        print_json(rows)
-    else:
-        _print_rows(run, rows)
+    asked = {name: value for name, value in (vars(given) | vars(data)).items() if value is not None}
+    options.load_mechanisms(asked.pop("attention", None))
+    as_json = asked.pop("json")
+    scores = evaluate(**asked)
+    print_json(scores) if as_json else print_shown(scores)
+    for line in scores.warnings if not as_json else ():
+        err().print(line)
     if given.run is None:
-        _remark(f"Scores and translations are kept in {run.path}, a copy of the bundled model.")
-    _print_sacrebleu_commands(run, rows)
-
-
-def _remark(text: str) -> None:
-    err().print(f"[dim]{escape(text)}[/]")
-
-
-def _print_rows(run: "RunDirectory", rows: Sequence[Row]) -> None:
-    from augenmerk.evaluation.evaluator import describe_row
-
-    first = rows[0]
-    if "ensemble" in first or "mbr" in first or "data" in first:
-        where = f", on {first['data']}" if "data" in first else ""
-        out().print(f"{escape(describe_row(run, first) + where)}\n")
-    shown = {key: metric for key, metric in METRICS.items() if metric.column and key in first}
-    if run.tokenizers.target.lowercase:
-        del shown["bleu_cased"]
-    lines = []
-    for row in rows:
-        values = [f"{row[key]:,.{metric.digits}f}" if key in row else "-" for key, metric in shown.items()]
-        name = Path(row["hypotheses"]).name if "hypotheses" in row else row["split"]
-        lines.append([escape(name), str(row.get("beam", "-")), *values])
-    headings = ("split", "beam", *(metric.column for metric in shown.values()))
-    out().print(make_table(headings, lines, gap=1))  # one space, to fit into 80 columns
-    for key, metric in shown.items():
-        if f"{key}_signature" in first and key != "bleu_cased":  # the same but for the case
-            out().print(f"[dim]{metric.column:4} {first[f'{key}_signature']}[/]")
-    if "alignment" in first:
-        _print_alignment(rows)
-    for row in rows:
-        if "baseline" in row:
-            _print_comparison(row, describe_row(run, row))
-
-
-def _print_alignment(rows: Iterable[Row]) -> None:
-    """Prints a line for each split: the references are aligned, so the beam makes no difference."""
-    from augenmerk.evaluation.agreement import FEW_PAIRS
-
-    by_split = {row["split"]: row["alignment"] | {"aer": row["aer"]} for row in rows if "alignment" in row}
-    lines = []
-    for split, scores in by_split.items():
-        line = [escape(split), escape(scores["against"]), "-"]
-        if scores["aer"] is not None:  # the model attends to something
-            offsets = scores["aer_by_offset"]
-            numbers = [scores[name] for name in ("aer", "precision", "recall", "f1")]
-            line[2:] = [f"{number:.3f}" for number in (*numbers, offsets["-1"], offsets["1"])]
-            line.append(f"{scores['best_offset']:+d}" if scores["best_offset"] else "0")
-        lines.append(line)
-    headings = ("alignment", "against", "AER", "precision", "recall", "F1", "AER at -1", "at +1", "best")
-    out().print()
-    out().print(make_table(headings, lines, left=2, gap=1))
-    out().print(
-        "[dim]AER: alignment error rate, 0 is best; at -1 and +1: as if the attention lagged by a word, "
-        "or were ahead by one; best: which of the three fits best[/]"
-    )
-    for split, scores in by_split.items():
-        if which := scores.get("attention"):
-            chosen_on = scores["chosen_on"]
-            how = f"chosen on {chosen_on}" if chosen_on else "no validation links to choose a head by"
-            out().print(escape(f"{split}: attention: {which}, {how}"))
-    learnt_from = [scores["silver_pairs"] for scores in by_split.values() if "silver_pairs" in scores]
-    if learnt_from:
-        out().print(
-            "[dim]silver: links by a word aligner, for data without gold links; its own errors count, too[/]"
-        )
-    if learnt_from and min(learnt_from) < FEW_PAIRS:
-        err().print(
-            f"[yellow]The word aligner learnt from {min(learnt_from):,} pairs only: many of its links are "
-            f"wrong.[/] From {FEW_PAIRS:,} on it is better; --gold takes your own links."
-        )
-
-
-def _print_comparison(row: Row, name: str) -> None:
-    baseline = row["baseline"]
-    tests = {key: test for key, test in baseline.items() if key in METRICS}
-    lines = []
-    other = baseline["run"] if "run" in baseline else baseline["hypotheses"]
-    for system, prefix in ((name, ""), (other, "baseline_")):
-        cells = [escape(system)]
-        for test in tests.values():
-            low, high = test[f"{prefix}interval"]
-            cells += [f"{test[f'{prefix}score']:.2f}", f"{low:.2f} to {high:.2f}"]
-        lines.append(cells)
-    out().print()
-    heading = f"{escape(row['split'])}, beam {row['beam']}"
-    columns = [heading for test in tests.values() for heading in (test["metric"], "95%")]
-    out().print(make_table((heading, *columns), lines))
-    for test in tests.values():
-        out().print(escape(test["in_words"]))
-    how = "{trials:,} trials, {resamples:,} resamples, seed {seed}".format(**test)
-    out().print(f"[dim]{how}. These tests are about sentences: trained with other seeds, runs may differ.[/]")
-
-
-def _print_sacrebleu_commands(run: "RunDirectory", rows: Sequence[Row]) -> None:
-    """Prints the command for each split that computes the same scores with sacrebleu."""
-    from augenmerk.evaluation.evaluator import path_of_row, reference_path
-    from augenmerk.evaluation.metrics import sacrebleu_command
-
-    for split in dict.fromkeys(row["split"] for row in rows):
-        files = [path_of_row(run, row) for row in rows if row["split"] == split]
-        references = reference_path(run, split, rows[0].get("data"))
-        command = sacrebleu_command(references, files, ter="ter" in rows[0])
-        _remark(f"The same scores:  {shlex.join(command)}")
+        remark(f"Scores and translations are kept in {scores.run.path}, a copy of the bundled model.")
+    for command in scores.sacrebleu_commands:
+        remark(f"The same scores:  {command}")

@@ -13,11 +13,12 @@ import typer
 from rich.markup import escape
 from typer import Option
 
+from augenmerk.base.console import make_table, out, show_status
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import options
 from augenmerk.cli.inputs import RunOptions
 from augenmerk.cli.options import GROUP, Group, Pictures, grouped
-from augenmerk.cli.terminal import make_table, out, print_json, print_written, show_status
+from augenmerk.cli.terminal import print_json, print_written
 
 if TYPE_CHECKING:
     from augenmerk.analysis.faithfulness import Faithfulness

@@ -13,10 +13,10 @@ import typer
 from rich.markup import escape
 from typer import Argument
 
+from augenmerk.base.console import err, show_status
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import options
 from augenmerk.cli.options import Group
-from augenmerk.cli.terminal import err, show_status
 
 if TYPE_CHECKING:
     from augenmerk.base.config import DataConfig
@@ -79,15 +79,9 @@ class DataOptions(Group):
 
     def find(self, *, divided: bool, skip_bad: bool = False) -> "OtherData | None":
         """Returns the sentence pairs, if there are any."""
-        from augenmerk.data import resolve_data_name
-        from augenmerk.evaluation.opening import OtherData
+        from augenmerk.evaluation.opening import find_other_data
 
-        if self.data is None:
-            if self.source_language or self.target_language:
-                raise AugenmerkError("The languages are those of --data: add --data.")
-            return None
-        path = resolve_data_name(self.data, Path.cwd())
-        return OtherData(path, self.source_language, self.target_language, divided, skip_bad)
+        return find_other_data(**vars(self), divided=divided, skip_bad=skip_bad)
 
 
 def describe_skipped(skipped: "Collection[BadLine]") -> str:

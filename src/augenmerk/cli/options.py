@@ -216,9 +216,13 @@ class Pictures(Group):
     outline: bool = False
     """Draw letters in SVG files as paths, which look the same without the font."""
 
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """What was given, as keywords of `augenmerk.drawing.figures.make_style`."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
     def make_style(self, theme: str = "light", title: str | None = None) -> "Style":
         """Returns the style, with this theme and title unless the options name others."""
-        from augenmerk.drawing.figures import PictureSize, Style, get_theme
+        from augenmerk.drawing.figures import make_style
 
-        size = None if self.size is None else PictureSize.parse(self.size)
-        return Style(get_theme(self.theme or theme), self.title or title, size, self.font_size, self.outline)
+        return make_style(**{**vars(self), "theme": self.theme or theme, "title": self.title or title})

@@ -1,14 +1,13 @@
 """`augenmerk plot`: draws the curves of training, as a picture or in the terminal."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from typer import Argument, Option
 
+from augenmerk.base.console import out as console
 from augenmerk.cli import options
-from augenmerk.cli.terminal import out as console
 from augenmerk.cli.terminal import print_json, print_written
 
 app = typer.Typer()
@@ -34,35 +33,16 @@ def plot(
     json: options.Json = False,
 ) -> None:
     """Draw the curves of runs: loss, BLEU and learning rate, also while they are being trained."""
-    from augenmerk.drawing.charts import RunCurves, choose_kinds, draw_training_curves, render_terminal_curves
-    from augenmerk.drawing.figures import get_picture_format, save_figure
-    from augenmerk.run.directory import RunDirectory
+    from augenmerk.api.run import curves as open_curves
+    from augenmerk.drawing.figures import get_picture_format
 
-    style = pictures.make_style()
+    pictures.make_style()
     if out is not None:
         get_picture_format(out)
-    opened = [RunDirectory.open(path) for path in runs]
-    paths = [path.resolve() for path in runs]
-    names = [path.name for path in paths]
-    if len(set(names)) < len(names):  # as in a study: mean/seed-1, scaled-dot/seed-1
-        common = os.path.commonpath([path.parent for path in paths])
-        names = [str(path.relative_to(common)) for path in paths]
-    curves = [RunCurves(name, run.read_metrics()) for name, run in zip(names, opened, strict=True)]
-    kinds = choose_kinds(curves, curve or (), by)
+    curves = open_curves(*runs, curve=curve or (), by=by)
     if out is not None:
-        figure = style.draw(lambda theme: draw_training_curves(curves, kinds, by, theme))
-        save_figure(figure, out, outline=style.outline)
-        print_written(out)
+        print_written(curves.save(out, **pictures.chosen))
     elif not json:
-        console().print(render_terminal_curves(curves, kinds, by, console().width))
+        console().print(curves.render(console().width))
     if json:
-        keys = [key for kind in kinds.values() for key in kind.keys]
-        described = [
-            {
-                "run": str(path),
-                "finished": run.finished,
-                "curves": {key: each.get_points(key, by) for key in keys},
-            }
-            for path, run, each in zip(runs, opened, curves, strict=True)
-        ]
-        print_json({"by": by, "file": None if out is None else str(out), "runs": described})
+        print_json(curves.to_dict())

@@ -2,17 +2,13 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 from typer import Argument, Option
 
-from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli.options import GROUP, Group, Json, Pictures, grouped
 from augenmerk.cli.terminal import print_json, print_written
-
-if TYPE_CHECKING:
-    from augenmerk.study.report import TableStyle
 
 BOLD_HELP = "Print in bold the best mean of each column, and those not significantly worse."
 
@@ -31,16 +27,6 @@ class Table(Group):
     ] = "deviation"
     published: Annotated[bool, Option(help="Show published numbers beside ours.")] = True
     bold: Annotated[bool, Option(help=BOLD_HELP)] = True
-
-    def make_style(self) -> "TableStyle":
-        from augenmerk.study.report import TableStyle
-
-        chosen: dict[str, Any] = dict(vars(self))
-        if self.columns is None:
-            del chosen["columns"]
-        else:
-            chosen["columns"] = tuple(name.strip() for name in self.columns.split(","))
-        return TableStyle(**chosen)
 
 
 @app.command(
@@ -64,33 +50,15 @@ def report(
     json: Json = False,
 ) -> None:
     """Write the result of a study: a self-contained page, or a table for a paper."""
-    from augenmerk.base.files import atomic_write, make_folder
-    from augenmerk.drawing.figures import save_figure
-    from augenmerk.study.charts import list_charts
-    from augenmerk.study.report import FORMATS, render_report
-    from augenmerk.study.result import StudyResult
+    from augenmerk.study.session import StudyResults
 
-    if format == "csv" and table.columns is not None:
-        raise AugenmerkError("CSV has every number; leave out --columns, or choose another --format.")
-    style, shown = pictures.make_style(), table.make_style()
-    result = StudyResult.load(study)
-    text = render_report(result, shown, style) if format == "html" else FORMATS[format](result, shown)
-    drawn = []
-    if figures is not None:
-        make_folder(figures)
-        for name, chart in list_charts(result).items():
-            drawn.append(figures / f"{name}.{figure_format}")
-            save_figure(style.draw(chart.draw), drawn[-1], outline=style.outline)
-            print_written(drawn[-1])
-    file = out
-    if format == "html" and file is None:
-        file = (study if study.is_dir() else study.parent) / "report.html"
-    if file is not None:
-        atomic_write(file, [text.encode("utf-8", "backslashreplace")])
-        print_written(file)
+    pictures.make_style()
+    written = StudyResults(study).report(
+        out, format, **vars(table), figures=figures, figure_format=figure_format, **pictures.chosen
+    )
+    for path in (*written.get("figures", ()), *([written["file"]] if "file" in written else ())):
+        print_written(Path(path))
     if json:
-        document = {"study": result.name, "format": format, "complete": result.complete}
-        document |= {"file": str(file)} if file is not None else {"text": text}
-        print_json(document if figures is None else {**document, "figures": list(map(str, drawn))})
-    elif file is None:
-        sys.stdout.write(text)
+        print_json(written)
+    elif "text" in written:
+        sys.stdout.write(written["text"])

@@ -8,11 +8,12 @@ import typer
 from rich.markup import escape
 from typer import Argument
 
+from augenmerk.base.console import err, make_table, out
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import inputs, options
 from augenmerk.cli.inputs import DataOptions, warn_of_several_sentences
 from augenmerk.cli.options import GROUP, Group, grouped
-from augenmerk.cli.terminal import err, format_json, make_table, out
+from augenmerk.cli.terminal import format_json
 
 if TYPE_CHECKING:
     from rich.console import Console

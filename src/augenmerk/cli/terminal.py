@@ -1,56 +1,22 @@
-"""Printing: results go to stdout, everything else to stderr."""
+"""The streams of a command, and what only commands print."""
 
 import io
 import os
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
-from datetime import timedelta
-from functools import cache
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
-from rich.measure import Measurement
-from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TextColumn, TimeRemainingColumn
-from rich.segment import Segment
 from rich.table import Table
 
-from augenmerk.base.errors import remove_control_characters
+from augenmerk.base.console import err as err
+from augenmerk.base.console import make_table as make_table
+from augenmerk.base.console import out as out
+from augenmerk.base.console import show_progress as show_progress
 
 if TYPE_CHECKING:
     from augenmerk.data import SentencePair
-
-LINE_SECONDS = 30.0
-"""Seconds between two lines about the progress of work, where there is no terminal to draw a bar on."""
-BAR_WIDTH = 16
-"""Columns of a progress bar, which leave room for its numbers in a terminal of 80 columns."""
-UNLIMITED = 10_000
-"""A width, in columns, that no table has."""
-
-_Item = TypeVar("_Item")
-
-
-class SafeConsole(Console):
-    """A console that prints no control characters of sentences, names and paths, only its own."""
-
-    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        for text, style, control in super().render(renderable, options):
-            yield Segment(text if control else remove_control_characters(text), style, control)
-
-
-@cache
-def out() -> Console:
-    """Returns the console for results. Numbers and quotation marks in sentences are not highlighted."""
-    return SafeConsole(highlight=False, soft_wrap=True)
-
-
-@cache
-def err() -> Console:
-    """Returns the console for progress and remarks, which keep stdout free for pipes."""
-    return SafeConsole(stderr=True, highlight=False, soft_wrap=True)
 
 
 class _Remarks:
@@ -141,94 +107,6 @@ def print_json(document: Any) -> None:
 def print_written(path: Path) -> None:
     """Prints the path of a file that was written, on stderr."""
     err().print(f"[dim]Written:[/] {escape(str(path))}")
-
-
-def make_table(
-    headings: Iterable[str], rows: Iterable[Iterable[RenderableType]], *, left: int = 1, gap: int = 2
-) -> Table:
-    """Returns a plain table as wide as its cells: a narrow terminal wraps its lines, and no number is cut.
-
-    The first `left` columns hold names; the others hold numbers, which are aligned on the right.
-    """
-    table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0))
-    for number, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if number < left else "right", no_wrap=True)
-    for row in rows:
-        table.add_row(*row)
-    table.width = Measurement.get(out(), out().options.update(max_width=UNLIMITED), table).maximum
-    return table
-
-
-def make_bars(*columns: ProgressColumn) -> Progress:
-    """Returns progress bars on stderr, which disappear when they are done; none without a terminal."""
-    return Progress(*columns, console=err(), transient=True, disable=not err().is_terminal)
-
-
-class LineClock:
-    """Decides when the next line about the progress of work is due."""
-
-    def __init__(self) -> None:
-        self._due = time.monotonic() + LINE_SECONDS
-
-    def is_due(self) -> bool:
-        """Returns whether to print a line now: there is no terminal, and the last line was a while ago."""
-        if err().is_terminal or time.monotonic() < self._due:
-            return False
-        self._due = time.monotonic() + LINE_SECONDS
-        return True
-
-
-@contextmanager
-def show_progress(amount: ProgressColumn) -> Iterator[Callable[[str, int, int | None], None]]:
-    """Yields a function that shows a progress bar for each description; in a log file, lines.
-
-    Its arguments are the description, how much is done, and how much there is to do if that is known.
-    """
-    tasks: dict[str, TaskID] = {}
-    clock = LineClock()
-    with make_bars(
-        TextColumn("{task.description}"), BarColumn(BAR_WIDTH), amount, TimeRemainingColumn()
-    ) as bars:
-
-        def update(description: str, completed: int, total: int | None) -> None:
-            if description not in tasks:
-                tasks[description] = bars.add_task(escape(description), total=None)
-            bars.update(tasks[description], completed=completed, total=total)
-            if clock.is_due():
-                share = f" of {total:,} ({completed / total:.0%})" if total else ""
-                left = bars.tasks[tasks[description]].time_remaining
-                end = f", about {format_seconds(left)} left" if left else ""
-                err().print(f"{description}: {completed:,}{share}{end}", markup=False)
-
-        yield update
-
-
-def count_items(
-    items: Iterable[_Item], description: str, on_progress: Callable[[str, int, int | None], None]
-) -> Iterator[_Item]:
-    """Yields the items, and reports how many there were so far."""
-    for number, item in enumerate(items, 1):
-        yield item
-        on_progress(description, number, None)
-
-
-@contextmanager
-def show_status(text: str) -> Iterator[Callable[[str], None]]:
-    """Shows the current work, in a log file as lines. Yields a function that changes the text."""
-    clock = LineClock()
-    with err().status(escape(text)) as status:
-
-        def change(changed: str) -> None:
-            status.update(escape(changed))
-            if clock.is_due():
-                err().print(changed, markup=False)
-
-        yield change
-
-
-def format_seconds(seconds: float) -> str:
-    """Returns a time such as 0:01:30."""
-    return str(timedelta(seconds=round(seconds)))
 
 
 def draw_links(pair: "SentencePair", width: int) -> Table:

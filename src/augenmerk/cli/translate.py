@@ -12,11 +12,12 @@ import typer
 from rich.progress import MofNCompleteColumn
 from typer import Argument, Option
 
+from augenmerk.base.console import count_items, err, show_progress
 from augenmerk.base.errors import AugenmerkError, format_message, remove_control_characters
 from augenmerk.cli import options
 from augenmerk.cli.inputs import check_sentences, warn
 from augenmerk.cli.options import GROUP, Group, Search, grouped
-from augenmerk.cli.terminal import count_items, err, is_utf8, show_progress
+from augenmerk.cli.terminal import is_utf8
 
 if TYPE_CHECKING:
     from augenmerk.translation import Translation, Translator

@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.drawing.figures import DARK, Theme, new_figure, pt, use_theme
+from augenmerk.drawing.figures import DARK, Picture, Theme, new_figure, pt, use_theme
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -168,6 +169,35 @@ def choose_kinds(runs: Sequence[RunCurves], asked: Sequence[str], by: str) -> di
     if not kinds:
         raise AugenmerkError(f"{' and '.join(run.name for run in runs)}: nothing to draw was recorded.")
     return kinds
+
+
+class Curves(Picture):
+    """The curves of runs: a picture, and a chart as text."""
+
+    def __init__(
+        self, runs: Sequence[RunCurves], asked: Sequence[str], by: str, about: Sequence[Mapping[str, Any]]
+    ) -> None:
+        """`about` is the path of each run, and whether it is finished, for JSON."""
+        self.runs, self.by = runs, by
+        self.kinds = choose_kinds(runs, asked, by)
+        self._about = about
+        super().__init__(partial(draw_training_curves, runs, self.kinds, by))
+
+    def render(self, width: int) -> Text:
+        """Returns a chart for a terminal that is so wide."""
+        return render_terminal_curves(self.runs, self.kinds, self.by, width)
+
+    def __repr__(self) -> str:
+        return self.render(80).plain
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the points, as data for JSON."""
+        keys = [key for kind in self.kinds.values() for key in kind.keys]
+        runs = [
+            {**about, "curves": {key: run.get_points(key, self.by) for key in keys}}
+            for about, run in zip(self._about, self.runs, strict=True)
+        ]
+        return {"by": self.by, "file": None if self.file is None else str(self.file), "runs": runs}
 
 
 def draw_training_curves(

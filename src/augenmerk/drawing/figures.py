@@ -7,13 +7,16 @@ its `draw` calls a drawing function; figures take their size and font size from 
 from __future__ import annotations
 
 import logging
+import os
 import re
+import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cache
+from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -49,6 +52,26 @@ CELL_NUMBER = "number-in-cell"
 MAX_INCHES = 100.0
 """Longest side of a picture in inches: at 200 dots per inch, a PNG of 20,000 dots."""
 _SIZE = re.compile(r"(?P<width>\d+(\.\d+)?)(?P<sign>[:x])(?P<height>\d+(\.\d+)?)(?P<unit>cm|in)?")
+
+
+def forget_missing_backend() -> None:
+    """Removes a notebook's backend from the environment, without which matplotlib cannot be imported.
+
+    A notebook names its backend there for the commands and kernels that it starts, which may be of another
+    environment, where it is not installed.
+    """
+    module = os.environ.get("MPLBACKEND", "").removeprefix("module://")
+    if "." not in module or "matplotlib" in sys.modules:
+        return
+    try:
+        found = find_spec(module)
+    except ModuleNotFoundError:
+        found = None
+    if found is None:
+        del os.environ["MPLBACKEND"]
+
+
+forget_missing_backend()
 
 
 @dataclass(frozen=True)
@@ -305,6 +328,19 @@ class Style:
         return figure
 
 
+def make_style(
+    theme: str = "light",
+    title: str | None = None,
+    size: str | None = None,
+    font_size: float | None = None,
+    *,
+    outline: bool = False,
+) -> Style:
+    """Returns a style from names and texts, as the options of commands have them."""
+    sides = None if size is None else PictureSize.parse(size)
+    return Style(get_theme(theme), title, sides, font_size, outline)
+
+
 _PLAIN = Style()
 _STYLE: ContextVar[Style] = ContextVar("style", default=_PLAIN)
 
@@ -344,6 +380,30 @@ def encode_figure(figure: Figure, ending: str, *, outline: bool = False) -> byte
     with matplotlib.rc_context(settings):
         figure.savefig(picture, format=ending, dpi=200, metadata=metadata[ending])
     return picture.getvalue()
+
+
+class Picture:
+    """A drawing that shows itself in a notebook, and can be saved."""
+
+    def __init__(self, draw: Callable[[Theme], Figure], text: str = "a picture") -> None:
+        """`draw` makes the figure of matplotlib in a theme; `text` is what it shows where it cannot."""
+        self.draw = draw
+        self._text = text
+        self.file: Path | None = None
+        """Where it was saved last."""
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def save(self, path: str | Path, **style: Any) -> Path:
+        """Writes the picture as .png, .svg or .pdf; keywords are those of `make_style`, such as title."""
+        self.file, chosen = Path(path), make_style(**style)
+        get_picture_format(self.file)  # before it is drawn
+        save_figure(chosen.draw(self.draw), self.file, outline=chosen.outline)
+        return self.file
+
+    def _repr_svg_(self) -> str:
+        return encode_figure(_PLAIN.draw(self.draw), "svg", outline=True).decode()
 
 
 def write_pictures(

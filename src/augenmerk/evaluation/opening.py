@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from augenmerk.base.config import DataConfig
-from augenmerk.data import DATASETS, GIVE_DATA, Bitext, open_bitext, open_data, path_exists
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.data import DATASETS, GIVE_DATA, Bitext, open_bitext, open_data, path_exists, resolve_data_name
 from augenmerk.run.bundled import BUNDLED_MODEL, copy_bundled_model
 from augenmerk.run.directory import RunDirectory
 
@@ -40,6 +41,23 @@ class OtherData:
             skip_bad=self.skip_bad,
             divide=self.divided,
         )
+
+
+def find_other_data(
+    data: str | Path | None,
+    source_language: str | None = None,
+    target_language: str | None = None,
+    *,
+    divided: bool,
+    skip_bad: bool = False,
+) -> OtherData | None:
+    """Returns the sentence pairs of --data, if there are any."""
+    if data is None:
+        if source_language or target_language:
+            raise AugenmerkError("The languages are those of --data: add --data.")
+        return None
+    path = resolve_data_name(str(data), Path.cwd())
+    return OtherData(path, source_language, target_language, divided, skip_bad)
 
 
 def open_run(

@@ -1,43 +1,55 @@
-"""Custom mechanisms: attention in the user's own Python file, FILE.py:Class.
+"""Custom mechanisms: attention in the user's own Python file, FILE.py:Class, or in a class of a notebook.
 
-A run keeps a copy of the file, and its weights are only used with that code: see `check_recorded`.
+A run keeps a copy of the code, and its weights are only used with that code: see `check_recorded`.
 """
 
 from collections.abc import Iterable
 from pathlib import Path
 
 from augenmerk.base.config import CUSTOM_ATTENTION
-from augenmerk.base.custom_code import load_user_module, same_code
-from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.custom_code import collect_source, load_user_module, same_code
+from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.base.files import read_bytes
 from augenmerk.model.attention import CUSTOM_MECHANISMS, Attention, CustomMechanism, find_mechanism
 
 
-def load_mechanism(file_and_class: str) -> str:
-    """Loads a custom mechanism, FILE.py:Class, and returns the name that settings then know it by.
+def load_mechanism(mechanism: str | type[Attention]) -> str:
+    """Loads a custom mechanism, FILE.py:Class or a class, and returns the name that settings know it by.
 
-    The class derives from `Attention`. The file is executed, so this must only be called for a file that the
+    The class derives from `Attention`. A file is executed, so this must only be called for a file that the
     user named. The name in the settings is the file's name without its folder: of two files of the same name,
-    the one that was loaded last is used, and no new run is made with either (`find_code`).
+    the one that was loaded last is used, and no new run is made with either (`find_code`). The source of a
+    class becomes a file of its name, and a class that is defined again replaces the one before.
     """
-    match = CUSTOM_ATTENTION.fullmatch(file_and_class)
-    if match is None:
+    if isinstance(mechanism, type) and issubclass(mechanism, Attention):
+        path, class_name = Path(f"{mechanism.__name__}.py"), mechanism.__name__
+        source = collect_source(mechanism)
+    elif isinstance(mechanism, str) and (match := CUSTOM_ATTENTION.fullmatch(mechanism)):
+        path, class_name = Path(match["path"]), match["name"]
+        source = read_bytes(path)
+    else:
         raise AugenmerkError(
-            f"'{file_and_class}' is not a mechanism in a file: expected something like mine.py:Sparsemax."
+            f"{shorten(repr(mechanism))} is not a mechanism in a file: expected something like "
+            f"mine.py:Sparsemax, or a class that derives from augenmerk.Attention."
         )
-    path, class_name = Path(match["path"]), match["name"]
     name = f"{path.name}:{class_name}"
-    source, before = read_bytes(path), CUSTOM_MECHANISMS.get(name)
+    before = CUSTOM_MECHANISMS.get(name) if isinstance(mechanism, str) else None
     replaced = None if before is None else before.replaced
     if before is not None and before.path.resolve() != path.resolve():
         replaced = replaced if same_code(before.source, source, class_name) else before.path
-    mechanism = getattr(load_user_module(path, source), class_name, None)
-    if not (isinstance(mechanism, type) and issubclass(mechanism, Attention)):
+    found = getattr(load_user_module(path, source), class_name, None)
+    if not (isinstance(found, type) and issubclass(found, Attention)):
         raise AugenmerkError(
             f"{path} has no class '{class_name}' that derives from augenmerk.model.attention.Attention."
         )
-    CUSTOM_MECHANISMS[name] = CustomMechanism(mechanism, path.absolute(), source, replaced)
+    CUSTOM_MECHANISMS[name] = CustomMechanism(found, path.absolute(), source, replaced)
     return name
+
+
+def find_name(mechanism: str | type[Attention]) -> str:
+    """Returns the name of a mechanism in the settings; a custom one is loaded."""
+    is_name = isinstance(mechanism, str) and CUSTOM_ATTENTION.fullmatch(mechanism) is None
+    return str(mechanism) if is_name else load_mechanism(mechanism)
 
 
 def load_mechanisms(files_and_classes: Iterable[str]) -> None:

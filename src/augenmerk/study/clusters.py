@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import atomic_write, error_reason
@@ -389,7 +389,7 @@ Cluster = RayCluster | SlurmCluster
 
 
 def choose_cluster(
-    name: Literal["ray", "slurm"],
+    name: str,
     device: str,
     *,
     cpus: int,

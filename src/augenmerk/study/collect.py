@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.evaluation.metrics import bleu_from_counts
+from augenmerk.evaluation.metrics import Counts, bleu_from_counts
 from augenmerk.evaluation.significance import estimate_mean
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study.compare import (
@@ -27,7 +27,7 @@ from augenmerk.study.compare import (
     summarise_beam,
 )
 from augenmerk.study.measure import MeasuredRun, is_complete, read_measured
-from augenmerk.study.plan import PlannedRun, Study, Variant, read_plan
+from augenmerk.study.plan import Contrast, PlannedRun, Study, Variant, read_plan
 from augenmerk.study.result import (
     MEASURES,
     PLAN,
@@ -150,6 +150,41 @@ def collect(
         provenance=_provenance(study, everything) if everything else None,
         remarks=tuple(dict.fromkeys(remarks)),
     )
+
+
+def compare_pair(path: Path, variant: str, against: str, measure: str, split: str) -> ComparisonResult:
+    """Compares two variants of the study in a folder on a split, though the study did not declare it.
+
+    Nothing is corrected for further comparisons. Raises AugenmerkError if they cannot be compared.
+    """
+    path = path if path.is_dir() else path.parent
+    study = read_plan(path)
+    if study is None:
+        raise AugenmerkError(f"{path} has no {PLAN}: start the study again with the same command.")
+    names = [each.name for each in study.variants]
+    known = {"variant": names, "measure": ["bleu", "word_loss"], "split": study.splits}
+    for kind, asked in (("variant", variant), ("variant", against), ("measure", measure), ("split", split)):
+        if asked not in known[kind]:
+            raise AugenmerkError(f"There is no {kind} '{asked}'; choose from {', '.join(known[kind])}.")
+    runs = [each for each in study.runs if each.variant.name in (variant, against)]
+    found = [run for each in runs if (run := read_run(study, path, each)) is not None]
+    counts: dict[str, dict[int, Counts]] = {variant: {}, against: {}}
+    for run in found:
+        own = run.losses[split] if measure == "word_loss" else run.translated[split, study.beams[0]].counts
+        counts[run.planned.variant.name][run.planned.seed] = own
+    incomparable, remarks = _find_incomparable(found) if found else ((), [])
+    contrast = Contrast(f"{variant} against {against}", variant, against, {variant: 1.0, against: -1.0})
+    compared: list[ComparisonResult] = []
+    if measure not in incomparable and variant != against:
+        by_bleu = measure == "bleu"
+        compared, remarks = compare_variants(
+            [contrast], counts, "bleu" if by_bleu else "word_loss", split, study.beams[0] if by_bleu else None
+        )
+    if not compared:
+        raise AugenmerkError(
+            " ".join(remarks) or f"{variant} and {against} have no finished runs to compare."
+        )
+    return compared[0]
 
 
 def _set_aside_other_data(study: Study, finished: Mapping[str, list[MeasuredRun]]) -> dict[str, str]:

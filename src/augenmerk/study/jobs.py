@@ -50,6 +50,8 @@ class Job:
     device: str  # as torch names it, such as cpu or cuda:1
     mechanisms: Sequence[str] = ()
     """Custom attention mechanisms that the worker may load, as FILE.py:Class: the study's copies."""
+    loggers: Sequence[str] = ()
+    """Loggers that the worker may make, as FILE.py:Class or module:Class."""
     lock_seconds: float = 0.0
     """How long to wait for another process that trains the run, such as one that was given up for lost."""
     version: str = __version__
@@ -245,6 +247,7 @@ def execute(job: Job, emit: Emit) -> None:
     from augenmerk.model.custom import load_mechanisms
     from augenmerk.run.directory import RunDirectory
     from augenmerk.study.measure import measure_run
+    from augenmerk.training.loggers import load_loggers
     from augenmerk.training.loop import TrainingInterrupted, train
     from augenmerk.training.start import start
 
@@ -258,7 +261,8 @@ def execute(job: Job, emit: Emit) -> None:
     run = RunDirectory.open(path) if (path / "config.toml").exists() else start(config, path)
     if not run.finished:
         try:
-            train(run, device, _Reporter(config.train.epochs, emit))
+            loggers = load_loggers(job.loggers, tensorboard=False)
+            train(run, device, _Reporter(config.train.epochs, emit), loggers)
         except TrainingInterrupted:
             raise KeyboardInterrupt from None
         kept = run.result or {}  # of the best epoch, which need not be the last

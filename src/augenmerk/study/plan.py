@@ -148,7 +148,12 @@ def find_study(name_or_file: str) -> Path:
 
 def read_study(path: Path) -> Study:
     """Reads a study's file; raises AugenmerkError for every mistake that can be found without running it."""
-    declared = _StudyFile.checked(parse_toml(read_text(path, MAX_SETTINGS_BYTES), str(path)), str(path))
+    return plan_study(parse_toml(read_text(path, MAX_SETTINGS_BYTES), str(path)), path, path.stem)
+
+
+def plan_study(tree: dict[str, Any], path: Path, name: str) -> Study:
+    """Plans a study from what its file has; errors name the path, and relative paths begin in its folder."""
+    declared = _StudyFile.checked(tree, str(path))
     for key in ("seeds", "splits", "beams"):
         values = getattr(declared, key)
         if twice := [value for index, value in enumerate(values) if value in values[:index]]:
@@ -158,14 +163,14 @@ def read_study(path: Path) -> Study:
     names = [variant.name for variant in variants]
     baseline = declared.baseline or names[0]
     published = declared.published.figures if declared.published else []
-    for key, name in [("baseline", baseline), *(("published", each.variant) for each in published)]:
-        if name not in names:
-            raise AugenmerkError(f"{path}: {key} names '{name}', but the variants are {', '.join(names)}.")
+    for key, given in [("baseline", baseline), *(("published", each.variant) for each in published)]:
+        if given not in names:
+            raise AugenmerkError(f"{path}: {key} names '{given}', but the variants are {', '.join(names)}.")
     runs = tuple(_plan_runs(declared, path, factors, variants))
     question = declared.question.strip()
     design = _Design(question, {each.name: each.settings for each in variants}, baseline)
     return Study(
-        name=path.stem,
+        name=name,
         question=question,
         factors=tuple(factors),
         variants=variants,

@@ -54,7 +54,7 @@ LOST_LOCK_SECONDS = 300.0
 has vanished after a minute or two."""
 
 
-class StudyInterrupted(Exception):  # noqa: N818 (nothing went wrong)
+class StudyInterrupted(KeyboardInterrupt):
     """Raised after Ctrl-C or SIGTERM, when every run has saved; its argument is the exit code."""
 
 
@@ -199,12 +199,13 @@ def run_study(
     on_progress: OnProgress,
     cluster: "RayCluster | SlurmCluster | None" = None,
     threads: int | None = None,
+    loggers: Sequence[str] = (),
 ) -> StudyResult:
     """Runs all that is missing in `out` and writes study.json, also when interrupted.
 
     A run that fails does not keep the others from running. Runs are on this machine unless a cluster is
     given; `out` must then be on storage that all its machines share. Each run on this machine computes
-    with `threads` CPU threads, by default its share of the cores.
+    with `threads` CPU threads, by default its share of the cores. `loggers` are code that the user named.
     """
     study = fit_to_data(study)
     check_study(study, out)
@@ -219,7 +220,7 @@ def run_study(
         for status in statuses.values():
             if (found := _read_finished(study, out, status)) is not None:
                 finished[status.planned.name] = found
-        common = (study.splits, study.beams, study.sentences, device, _keep_mechanisms(folder))
+        common = (study.splits, study.beams, study.sentences, device, _keep_mechanisms(folder), loggers)
         lock_seconds = 0.0 if cluster is None else LOST_LOCK_SECONDS
         waiting = [
             Job(run, status.planned.config.model_dump(exclude_none=True), *common, lock_seconds)

@@ -399,9 +399,11 @@ MIN_SAMPLES, MAX_SAMPLES = 10, 2000
 
 
 def check(
-    task: str, answers: Sequence[str], *, samples: int = 100, seed: int = 1, scale: float | None = None
+    task: str, answers: str | Sequence[str], *, samples: int = 100, seed: int = 1, scale: float | None = None
 ) -> Grade:
-    """Grades the answers to a task; each may be written as `q = ...`, and `scale` is as in `attend`.
+    """Grades an answer to a task, one formula or several; each may be written as `q = ...`.
+
+    `scale` is as in `attend`.
 
     Raises AugenmerkError for what cannot be read or computed, which somebody has to look at.
     """
@@ -410,6 +412,7 @@ def check(
             f"There is no task '{shorten(task)}' to check; the tasks are {', '.join(GRADED)}."
         )
     check_samples(samples)
+    answers = [answers] if isinstance(answers, str) else answers
     exercise = EXERCISES[task]
     key = exercise.key
     every = frozenset(name for names in key.formulas for name in names)

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from augenmerk.base.config import TrainConfig
 
+EXACT_PARTS = 4
+"""The parts of a batch of an exact run: enough for 1, 2 and 4 processes."""
 _LIMIT = timedelta(days=7)
 """How long the others wait for the first to validate; a lost process is noticed at once."""
 _MEETING_LIMIT = timedelta(minutes=5)

@@ -8,7 +8,7 @@ import importlib
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from augenmerk.base.custom_code import load_user_module
 from augenmerk.base.errors import AugenmerkError
@@ -98,31 +98,34 @@ def _describe(logger: Logger, error: Exception) -> str:
     return f"{type(logger).__name__} failed ({type(error).__name__}: {text})"
 
 
-def load_loggers(names: Sequence[str], *, tensorboard: bool) -> list[Logger]:
-    """Makes the loggers that the user named, and the one for TensorBoard if it is asked for."""
-    loggers = [load_logger(name) for name in names]
+def load_loggers(given: Sequence[str | Logger], *, tensorboard: bool) -> list[Logger]:
+    """Makes the loggers that the user named or made, and the one for TensorBoard if it is asked for."""
+    loggers = [load_logger(each) for each in given]
     return [*loggers, TensorBoardLogger()] if tensorboard else loggers
 
 
-def load_logger(name: str) -> Logger:
-    """Makes a logger of a class that the user named, FILE.py:Class or module:Class.
+def load_logger(named: str | Logger) -> Logger:
+    """Makes a logger of a class that the user named, FILE.py:Class or module:Class; or takes one as it is.
 
     The code is executed, so this must only be called for what the user named.
     """
-    source, _, class_name = name.rpartition(":")
-    if not source:
-        raise AugenmerkError(f"'{name}' is not a logger: expected something like mine.py:Logger.")
-    try:
-        module = load_user_module(Path(source)) if source.endswith(".py") else importlib.import_module(source)
-        logger: Logger = getattr(module, class_name)()
-    except AugenmerkError:
-        raise
-    except Exception as error:
-        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        raise AugenmerkError(
-            f"The logger {name} cannot be made ({reason}); name a class that needs no arguments."
-        ) from None
+    name, logger = (named, None) if isinstance(named, str) else (type(named).__name__, named)
+    if logger is None:
+        source, _, class_name = name.rpartition(":")
+        if not source:
+            raise AugenmerkError(f"'{name}' is not a logger: expected something like mine.py:Logger.")
+        try:
+            own = source.endswith(".py")
+            module = load_user_module(Path(source)) if own else importlib.import_module(source)
+            logger = getattr(module, class_name)()
+        except AugenmerkError:
+            raise
+        except Exception as error:
+            reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+            raise AugenmerkError(
+                f"The logger {name} cannot be made ({reason}); name a class that needs no arguments."
+            ) from None
     for method in ("start", "log", "close"):
         if not callable(getattr(logger, method, None)):
             raise AugenmerkError(f"{name} is not a logger because it has no method '{method}'.")
-    return logger
+    return cast(Logger, logger)

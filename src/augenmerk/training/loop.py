@@ -39,7 +39,7 @@ TYPICAL_LENGTH = 16
 """Tokens of a typical sentence, for estimating memory."""
 
 
-class TrainingInterrupted(Exception):  # noqa: N818 (nothing went wrong)
+class TrainingInterrupted(KeyboardInterrupt):
     """Raised when Ctrl-C or SIGTERM stopped training, after everything was saved."""
 
     def __init__(self, signum: int) -> None:
