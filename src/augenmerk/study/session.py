@@ -59,8 +59,8 @@ def study(
     A study is a file, or the name of a bundled one, as `augenmerk study` takes them. Or it is declared here:
     `factors` are settings with the values that are combined, such as {"model.attention": ["none", "mean"]};
     a value may be a class that derives from `augenmerk.Attention`. `seeds` are how many, or which, and `data`
-    is what all runs learn from. Further keywords are the keys of a study file: base, settings, settings_for, question, splits, beams, baseline,
-    contrasts, sentences.
+    is what all runs learn from. Further keywords are the keys of a study file: base, settings, settings_for,
+    question, splits, beams, baseline, contrasts, sentences.
     """
     cluster = _choose_cluster(on, device, threads, cpus_per_job, gpus_per_job, ray_address, slurm)
     load_mechanisms(map(find_name, attention))
