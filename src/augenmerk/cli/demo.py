@@ -1,7 +1,6 @@
 """`augenmerk demo`: trains, compares and uses three mechanisms."""
 
 import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -41,7 +40,7 @@ def demo(
         )
     except TrainingInterrupted as interrupted:
         err().print(f"Saved. Continue with:  [bold]{escape(command)}[/]")
-        sys.exit(128 + interrupted.signum)
+        raise SystemExit(128 + interrupted.signum) from None
     except KeyboardInterrupt as interrupt:  # between two trainings
         interrupt.args = (f"Trained runs are kept. Continue with:  {command}",)
         raise

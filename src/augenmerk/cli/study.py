@@ -75,7 +75,7 @@ def study(
             interrupt.args = (f"Finished runs are kept. Continue with:  {command}",)
             raise
         err().print(f"Saved. Continue with:  [bold]{escape(command)}[/]")
-        sys.exit(interrupt.args[0])
+        raise SystemExit(interrupt.args[0]) from None
     if json:
         print_json(found.to_dict())
     else:

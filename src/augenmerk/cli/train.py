@@ -1,7 +1,6 @@
 """`augenmerk train`: trains a run and shows its progress."""
 
 import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -104,6 +103,7 @@ def train(given: TrainOptions = options.GROUP, json: options.Json = False) -> No
     try:
         result = train(**vars(given), continue_with=given.command_to_resume).result
     except TrainingInterrupted as interrupted:
-        sys.exit(128 + interrupted.signum)  # 130 after Ctrl-C, 143 after SIGTERM, as shells report them
+        # 130 after Ctrl-C, 143 after SIGTERM, as shells report them
+        raise SystemExit(128 + interrupted.signum) from None
     if result is not None:
         print_json(result) if json else out().print(describe_result(result))
