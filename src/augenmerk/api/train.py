@@ -55,9 +55,9 @@ def train(
     """Trains a run with a progress bar, or resumes one; takes what `augenmerk train` takes.
 
     `attention` may also be a class that derives from `augenmerk.Attention`; the run records its source.
-    Single settings of the run are in `settings`, {"train.lr": 0.002}, or keywords: **{"train.lr": 0.002} or
-    train={"lr": 0.002}. Ctrl-C raises TrainingInterrupted, a KeyboardInterrupt, when the run is saved; a line
-    is printed then, in which `continue_with` words how to continue the run in a folder.
+    Single settings of the run are in `settings`, `{"train.lr": 0.002}`, or keywords: `train={"lr": 0.002}`.
+    Ctrl-C raises TrainingInterrupted, a KeyboardInterrupt, when the run is saved; a line is printed then, in
+    which `continue_with` words how to continue the run in a folder.
     """
     world, chosen = distributed.join(device)  # first, so that only one of several processes reports a mistake
     named = None if attention is None else find_name(attention)
