@@ -112,7 +112,16 @@ def _shorten_signature(
     returns: str | None,
 ) -> tuple[str | None, str | None]:
     """Returns a signature whose types have short names, that of a dataclass too."""
-    return signature and re.sub(r"~(?:\w+\.)+", "", signature).replace("<factory>", "..."), returns
+    return signature and re.sub(r"<[^<>]*>", "...", re.sub(r"~(?:\w+\.)+", "", signature)), returns
+
+
+def _escape_docstring(
+    _app: Sphinx, _kind: str, _name: str, _value: Any, _options: Any, lines: list[str]
+) -> None:
+    """Shows the text of docstrings as it is: only single backticks mean something."""
+    lines[:] = [
+        re.sub(r"(`[^`]*`)|([*|]|_(?=\W|$))", lambda part: part[1] or f"\\{part[2]}", line) for line in lines
+    ]
 
 
 def _name_levels(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
@@ -135,5 +144,6 @@ def setup(app: Sphinx) -> None:
     app.connect("include-read", _fill_in_included)
     app.connect("env-get-outdated", _find_generated)
     app.connect("autodoc-process-signature", _shorten_signature)
+    app.connect("autodoc-process-docstring", _escape_docstring)
     app.connect("html-page-context", _name_levels, priority=900)  # after the theme has made the menu
     app.connect("build-finished", _write_theory_page)

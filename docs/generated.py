@@ -21,6 +21,7 @@ from augenmerk.base.config import PRESETS, RunConfig, load_config
 from augenmerk.base.settings import Setting, Settings, format_value, list_settings, read_meanings
 from augenmerk.cli import app
 from augenmerk.study import plan
+from augenmerk.study.session import study as study_in_python
 
 BLOCK = re.compile(r"^```\{generated\} (\w+)\n```$", re.MULTILINE)
 DOCS = Path(__file__).parent
@@ -222,11 +223,14 @@ def _anchor(name: str) -> str:
 def write_python() -> Lines:
     for name in augenmerk.__all__:
         value = getattr(augenmerk, name)
+        place = f"augenmerk.{name}"
+        if inspect.ismodule(value) and callable(value):  # in place of a function of its name
+            value, place = study_in_python, f"{study_in_python.__module__}.{name}"
         kind = "exception" if inspect.isclass(value) and issubclass(value, Exception) else "class"
         kind = kind if inspect.isclass(value) else "function" if callable(value) else ""
         if kind:
             members = "   :members:\n   :exclude-members: forward\n" if kind == "class" else ""
-            yield f"\n## {name}\n\n```{{eval-rst}}\n.. auto{kind}:: augenmerk.{name}\n{members}```\n"
+            yield f"\n## {name}\n\n```{{eval-rst}}\n.. auto{kind}:: {place}\n{members}```\n"
 
 
 # Numbers
