@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from augenmerk import data, theory
+    from augenmerk.api.probe import probe
     from augenmerk.api.run import Run, curves, open_run
     from augenmerk.api.train import train
     from augenmerk.base.errors import AugenmerkError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _HOME = {
     **dict.fromkeys(("Run", "curves", "open_run"), "augenmerk.api.run"),
     "train": "augenmerk.api.train",
+    "probe": "augenmerk.api.probe",
     "AugenmerkError": "augenmerk.base.errors",
     **dict.fromkeys(("Bitext", "SentencePair", "open_bitext"), "augenmerk.data"),
     **dict.fromkeys(("Scores", "evaluate"), "augenmerk.evaluation.evaluate"),
@@ -63,6 +65,7 @@ __all__ = [
     "load_mechanism",
     "open_bitext",
     "open_run",
+    "probe",
     "show",
     "study",
     "theory",

@@ -30,6 +30,7 @@ def test_the_public_names() -> None:
         "load_mechanism",
         "open_bitext",
         "open_run",
+        "probe",
         "show",
         "study",
         "theory",

@@ -74,6 +74,11 @@ class Shown(ABC):
         return render_html(self.show())
 
 
+def warn(message: str) -> None:
+    """Prints a warning to stderr."""
+    err().print(f"augenmerk: {message}", markup=False)
+
+
 def print_shown(shown: Shown) -> None:
     """Prints something to stdout."""
     for part in shown.show():

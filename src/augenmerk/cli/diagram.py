@@ -15,7 +15,7 @@ from typer import Argument, Option
 from augenmerk.base.console import err, out
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import options
-from augenmerk.cli.inputs import check_index, check_sentences, open_data_or_bilderbuch, warn_of_translations
+from augenmerk.cli.inputs import check_index, check_sentences, open_data_or_bilderbuch
 from augenmerk.cli.options import GROUP, Group, Pictures, grouped
 from augenmerk.cli.terminal import print_json, print_written
 
@@ -164,6 +164,7 @@ def _translate(
     given: DiagramOptions, translators: "Sequence[Translator]", titles: Sequence[str | None]
 ) -> "list[Diagram]":
     from augenmerk.analysis.pages import make_diagrams
+    from augenmerk.translation.output import warn_of_translations
 
     diagrams = make_diagrams(
         translators,

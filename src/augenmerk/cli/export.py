@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from augenmerk.base.console import show_status
+from augenmerk.base.console import show_status, warn
 from augenmerk.cli import options
-from augenmerk.cli.inputs import check_sentences, warn
+from augenmerk.cli.inputs import check_sentences
 from augenmerk.cli.terminal import print_json, print_written
 from augenmerk.web import MAX_BEAM
 

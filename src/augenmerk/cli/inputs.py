@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import typer
 from rich.markup import escape
 from typer import Argument
 
@@ -26,10 +25,6 @@ if TYPE_CHECKING:
 
 COMMAND_LINE = "command line"
 """The name of the split if the sentences are arguments."""
-
-
-def warn(message: str) -> None:
-    typer.echo(f"augenmerk: {message}", err=True)
 
 
 def is_folder(text: str) -> bool:
@@ -186,32 +181,9 @@ class RunOptions(Group):
                     sources, heads=heads, beam=self.beam, split_sentences=False
                 )
         if self.sentences:
+            from augenmerk.translation.output import warn_of_translations
+
             warn_of_translations(translations)
         of = "references" if self.reference else "translations"
         described = {"run": str(self.path), "split": name, "of": of}
         return TranslatedSplit(translator, language, pairs, translations, described)
-
-
-# Warnings
-
-
-def warn_of_translations(translations: "Sequence[Translation]") -> None:
-    """Warns of sentences of the command line unlike the training text, and of those not all translated."""
-    from augenmerk.translation.output import Doubts
-
-    doubts = Doubts("sentence")
-    for number, translation in enumerate(translations, 1):
-        doubts.add(number, translation)
-    for sentence in doubts.describe(len(translations)):
-        warn(sentence)
-
-
-def warn_of_several_sentences(text: str, name: str, language: str | None) -> None:
-    """Prints a warning if a text that is taken as one sentence has several."""
-    from augenmerk.text.words import split_sentences
-
-    if (count := len(split_sentences(text, language))) > 1:
-        warn(
-            f"{name} has {count:,} sentences, which are taken as one; the model learnt from single "
-            f"sentences: give one at a time."
-        )

@@ -11,7 +11,7 @@ from typer import Argument
 from augenmerk.base.console import err, make_table, out
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import inputs, options
-from augenmerk.cli.inputs import DataOptions, warn_of_several_sentences
+from augenmerk.cli.inputs import DataOptions
 from augenmerk.cli.options import GROUP, Group, grouped
 from augenmerk.cli.terminal import format_json
 
@@ -115,6 +115,8 @@ def _split_arguments(arguments: Sequence[str], models: Sequence[Path]) -> tuple[
 
 
 def _pair_sentences(translator: "Translator", sentences: Sequence[str]) -> Iterator[Pair]:
+    from augenmerk.translation.output import warn_of_several_sentences
+
     for number, sentence in enumerate(sentences):
         side = "Target" if number % 2 else "Source"
         language = translator.config.data.languages[number % 2]

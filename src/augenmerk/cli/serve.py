@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from augenmerk.cli.inputs import warn
+from augenmerk.base.console import warn
 from augenmerk.cli.options import GROUP, Device, Group, Mechanisms, Threads, grouped, load_mechanisms
 from augenmerk.cli.terminal import print_json
 

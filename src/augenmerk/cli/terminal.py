@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 from rich.table import Table
 
-from augenmerk.base.console import err as err
-from augenmerk.base.console import make_table as make_table
-from augenmerk.base.console import out as out
-from augenmerk.base.console import show_progress as show_progress
+from augenmerk.base.console import err, make_table
 
 if TYPE_CHECKING:
     from augenmerk.data import SentencePair

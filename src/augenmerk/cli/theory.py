@@ -3,22 +3,20 @@
 Each exercise is a command, made from its entry in the table of exercises.
 """
 
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
+from augenmerk.base.console import Shown, err, print_shown
+from augenmerk.base.console import out as output
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli.options import GROUP, MAX_SEED, Group, Json, Pictures, grouped
-from augenmerk.theory.exercises import EXERCISES, GRADED, Exercise, format_questions
+from augenmerk.theory.exercises import EXERCISES, Exercise, Question, format_questions
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from rich.console import RenderableType
-
-    from augenmerk.drawing.figures import Style, Theme
+    from augenmerk.drawing.figures import Picture
 
 app = typer.Typer(
     help="What attention can and cannot compute: constructed, measured, bounded, drawn; and answers graded. "
@@ -54,7 +52,7 @@ OPTIONS: dict[str, Any] = {
     "unscaled": Unscaled,
 }
 """The options that exercises choose from; an exercise has its own defaults."""
-Question = Annotated[bool, typer.Option("--question", help="Only state the question, without its answer.")]
+Asked = Annotated[bool, typer.Option("--question", help="Only state the question, without its answer.")]
 Hint = Annotated[int | None, typer.Option(help="The question with a hint; --hint 2 with two.", min=1, max=99)]
 
 
@@ -100,12 +98,10 @@ def _add_command(exercise: Exercise) -> None:
         own: Own = GROUP,
         out: Out = None,
         pictures: Pictures = GROUP,
-        question: Question = False,
+        question: Asked = False,
         hint: Hint = None,
         json: Json = False,
     ) -> None:
-        from augenmerk.cli.theory_output import show_question, show_result
-
         settings = dict(vars(own))
         if question or hint:
             if out is not None:
@@ -113,43 +109,32 @@ def _add_command(exercise: Exercise) -> None:
                     f"{out}: --out draws the answer, and --question and --hint show none; "
                     "augenmerk theory questions --out questions.md writes all questions to a file."
                 )
-            unscaled = settings.get("unscaled", False)
-            asked = exercise.without_root() if unscaled else exercise
-            _print(asked.as_dict(hint or 0), show_question(asked, hint or 0, unscaled), json)
+            asked = Question(exercise, hint or 0, unscaled=settings.get("unscaled", False))
+            _print(asked.to_dict(), asked, json)
             return
-        from augenmerk.theory.results import Setup
+        from augenmerk.theory.lab import run as run_exercise
 
-        style = pictures.make_style()
-        c = settings.pop("length" if "length" in settings else "scale", None)
-        result = exercise.run(Setup(**settings, c=c))
+        pictures.make_style()
+        result = run_exercise(exercise.task, **settings)
         if out is not None:
-            from augenmerk.theory.drawing import draw
-
-            _save(out, lambda theme: draw(result, theme), style)
-        _print(result.as_dict(), show_result(result), json)
+            _save(result.plot(), out, pictures)
+        _print(result.as_dict(), result, json)
 
 
 for _exercise in EXERCISES.values():
     _add_command(_exercise)
 
 
-def _print(document: Any, shown: "Iterable[RenderableType]", json: bool) -> None:
-    from augenmerk.cli.terminal import out, print_json
+def _print(document: Any, shown: Shown, json: bool) -> None:
+    from augenmerk.cli.terminal import print_json
 
-    if json:
-        print_json(document)
-        return
-    for each in shown:
-        out().print(each)
+    print_json(document) if json else print_shown(shown)
 
 
-def _save(path: Path, draw: "Callable[[Theme], Figure]", style: "Style") -> None:
+def _save(picture: "Picture", path: Path, pictures: Pictures) -> None:
     from augenmerk.cli.terminal import print_written
-    from augenmerk.drawing.figures import get_picture_format, save_figure
 
-    get_picture_format(path)  # before it is drawn
-    save_figure(style.draw(draw), path, outline=style.outline)
-    print_written(path)
+    print_written(picture.save(path, **pictures.chosen))
 
 
 @app.command(epilog="Examples:  augenmerk theory questions    augenmerk theory questions --out questions.md")
@@ -162,18 +147,21 @@ def questions(
 ) -> None:
     """All questions, without their answers and hints."""
     from augenmerk.base.files import atomic_write
-    from augenmerk.cli.terminal import print_written
-    from augenmerk.cli.theory_output import show_question
+    from augenmerk.cli.terminal import print_json, print_written
 
-    asked = [each.without_root() if unscaled else each for each in EXERCISES.values()]
+    asked = [Question(each, unscaled=unscaled) for each in EXERCISES.values()]
     if out is not None:
         if out.suffix.lower() not in (".md", ".txt"):
             raise AugenmerkError(f"{out}: questions are written as Markdown, to a name that ends in .md.")
-        atomic_write(out, [format_questions(asked).encode()])
+        atomic_write(out, [format_questions([each.exercise for each in asked]).encode()])
         print_written(out)
     if out is None or json:
-        shown = (line for each in asked for line in (*show_question(each, 0, unscaled), ""))
-        _print({"questions": [each.as_dict(0) for each in asked]}, shown, json)
+        if json:
+            print_json({"questions": [each.to_dict() for each in asked]})
+            return
+        for each in asked:
+            print_shown(each)
+            output().print("")
 
 
 @app.command(
@@ -205,45 +193,19 @@ def from_run(
     json: Json = False,
 ) -> None:
     """Real queries and keys: norms, angles, margins, what could be copied, and what noise would do."""
-    from augenmerk.analysis.probe import probe_attention
-    from augenmerk.cli import inputs, terminal
-    from augenmerk.cli.theory_output import show_step
-    from augenmerk.run.bundled import BUNDLED_MODEL
-    from augenmerk.theory.from_run import examine_step
-    from augenmerk.theory.results import Setup
-    from augenmerk.translation import load
+    from augenmerk.api.probe import probe
+    from augenmerk.cli import inputs
 
-    if not 0 < eps < 1:
-        raise AugenmerkError(f"--eps {eps:g} is impossible: choose a weight between 0 and 1.")
-    style = pictures.make_style()
+    pictures.make_style()
     if sentence is None and (inputs.is_folder(run) or ("/" in run and " " not in run)):
         raise AugenmerkError(f"What should the run {run} translate? Give a sentence, in quotation marks.")
-    path, text = (BUNDLED_MODEL, run) if sentence is None else (Path(run), sentence)
+    path, text = (None, run) if sentence is None else (run, sentence)
     inputs.check_sentences([text])
-    translator = load(path)
-    inputs.warn_of_several_sentences(text, "The text", translator.language)
-    found = probe_attention(translator, text, head - 1, None if layer is None else layer - 1)
-    inputs.warn_of_translations([found.translation])
-    if found.translation.truncated:
-        limit = f"the {len(found.source) - 1} tokens that this model reads"
-        terminal.err().print(f"The sentence is longer than {limit}: only its beginning is shown.")
-    if step > len(found.target):
-        reason = f"the translation has {len(found.target)} tokens, its end included"
-        raise AugenmerkError(f"--step {step}: {reason}.")
-    query, produced = found.queries[step - 1], found.target[step - 1]
-    setup = Setup(samples=samples, seed=seed, eps=eps, beta=beta)
-    report = examine_step(query, found.keys, found.scale, setup)
+    where: dict[str, Any] = {"step": step, "layer": layer, "head": head}
+    found = probe(text, path, **where, beta=beta, eps=eps, samples=samples, seed=seed)
     if out is not None:
-        from augenmerk.theory.drawing_noise import draw_step
-
-        _save(out, lambda theme: draw_step(report, found.source, produced, theme), style)
-    document = {
-        **{"source": text, "truncated": found.translation.truncated, "translation": found.translation.text},
-        **{"step": step, "token": produced, "layer": found.layer, "head": head},
-        **{"source_tokens": list(found.source), "target_tokens": list(found.target)},
-    }
-    where = f"layer {found.layer}{'' if layer else ' (the last)'}, head {head}" if found.layer else ""
-    _print({**document, **report.as_dict()}, show_step(report, found, step, where), json)
+        _save(found.plot(), out, pictures)
+    _print(found.to_dict(), found, json)
 
 
 @app.command(
@@ -270,17 +232,10 @@ def check(
     The exit code is 0 if the answer is right, 1 if it is wrong or right only under a condition, and 2 if it
     cannot be read and needs review by you or your teacher.
     """
-    from augenmerk.cli.terminal import err
-    from augenmerk.cli.theory_output import show_grade
     from augenmerk.theory.grading import check as grade
 
-    if not query and task in GRADED:
-        raise AugenmerkError(
-            f"Give your answer, --query '{EXERCISES[task].key.prompt}'; for the question: augenmerk theory "
-            f"{task} --question."
-        )
     result = grade(task, query or [], **grading.settings)
-    _print(result.as_dict(), show_grade(result), json)
+    _print(result.as_dict(), result, json)
     if not result.holds:
         if not json:
             err().print(f"[dim]For a hint: augenmerk theory {task} --hint[/]")
@@ -315,37 +270,18 @@ def grade(
     A cell holds all formulas of an answer, such as: q_1 = c mu_a; q_2 = c mu_b. What cannot be read needs
     review: it is never right and never wrong.
     """
-    from rich.progress import MofNCompleteColumn
+    from augenmerk.cli.terminal import print_written
+    from augenmerk.theory import lab
 
-    from augenmerk.base.files import atomic_write
-    from augenmerk.cli import terminal, theory_output
-    from augenmerk.drawing.html import render_template
-    from augenmerk.theory import classroom
-
-    if keep not in ("all", "last"):
-        raise AugenmerkError(f"--keep {keep}: expected all or last.")
-    for path in (out, page):
-        if path is not None and path.exists() and path.samefile(answers):
-            raise AugenmerkError(f"{path} has the answers; give the grades another name.")
-        if path is not None and not path.parent.is_dir():  # before anything is graded
-            raise AugenmerkError(f"{path}: there is no folder {path.parent}.")
-    every = classroom.read_answer_sheet(answers, student_column)
-    sheet = classroom.keep_last_answers(every) if keep == "last" else every
-    with terminal.show_progress(MofNCompleteColumn()) as show:
-        graded = classroom.grade_sheet(
-            sheet, **grading.settings, on_progress=lambda done, total: show("answers", done, total)
-        )
-    summaries, unread = classroom.summarise(graded), classroom.collect_for_review(graded)
-    if out is not None:
-        atomic_write(out, [classroom.format_grades(sheet, graded)])
-        terminal.print_written(out)
-    if page is not None:
-        context = {"graded": graded, "tasks": summaries, "unread": unread, "questions": EXERCISES}
-        context["title"] = "Which mistakes were made"
-        atomic_write(page, [render_template("grades.html", context).encode()])
-        terminal.print_written(page)
-    left_out = len(every.rows) - len(sheet.rows) if keep == "last" else None
-    for line in theory_output.note_table(sheet, graded, left_out, written=out is not None):
-        terminal.err().print(line)
-    shown = theory_output.show_class(graded, summaries, unread)
-    _print([answer.as_dict() for answer in graded], shown, json)
+    graded = lab.grade(
+        answers,
+        out=out,
+        page=page,
+        keep=keep,
+        student_column=student_column,
+        **grading.settings,
+        on_written=print_written,
+    )
+    for line in graded.notes:
+        err().print(line)
+    _print(graded, graded, json)

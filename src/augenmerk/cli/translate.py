@@ -12,10 +12,10 @@ import typer
 from rich.progress import MofNCompleteColumn
 from typer import Argument, Option
 
-from augenmerk.base.console import count_items, err, show_progress
+from augenmerk.base.console import count_items, err, show_progress, warn
 from augenmerk.base.errors import AugenmerkError, format_message, remove_control_characters
 from augenmerk.cli import options
-from augenmerk.cli.inputs import check_sentences, warn
+from augenmerk.cli.inputs import check_sentences
 from augenmerk.cli.options import GROUP, Group, Search, grouped
 from augenmerk.cli.terminal import is_utf8
 

@@ -411,9 +411,14 @@ def check(
         raise AugenmerkError(
             f"There is no task '{shorten(task)}' to check; the tasks are {', '.join(GRADED)}."
         )
+    exercise = EXERCISES[task]
+    if not answers:
+        raise AugenmerkError(
+            f"Give your answer, --query '{exercise.key.prompt}'; for the question: augenmerk theory "
+            f"{task} --question."
+        )
     check_samples(samples)
     answers = [answers] if isinstance(answers, str) else answers
-    exercise = EXERCISES[task]
     key = exercise.key
     every = frozenset(name for names in key.formulas for name in names)
     formulas, conditions = split_answers(answers, every, exercise.known)

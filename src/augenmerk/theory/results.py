@@ -1,15 +1,22 @@
 """Results of experiments, with measured numbers beside predicted ones, and grades of answers."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from augenmerk.base.console import Shown
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.theory.attention import Array, choose_scale
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from augenmerk.drawing.figures import Picture
 
 if TYPE_CHECKING:  # it needs scipy, and a question needs none
     from augenmerk.theory.closed_form import Moments
@@ -79,7 +86,7 @@ def rate_of(name: str, hits: NDArray[np.bool_], predicted: float) -> Measurement
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(Shown):
     """The outcome of an experiment; `Exercise.run` adds the task, its title and the claim."""
 
     construction: str
@@ -116,6 +123,18 @@ class Result:
             **{"measures": [measure.as_dict() for measure in self.measures], "settings": self.settings},
         }
 
+    def plot(self) -> "Picture":
+        """Returns the exercise's figure."""
+        from augenmerk.drawing.figures import Picture
+        from augenmerk.theory.drawing import draw
+
+        return Picture(partial(draw, self), self.title)
+
+    def show(self) -> "Iterable[RenderableType]":
+        from augenmerk.theory.wording import show_result
+
+        return show_result(self)
+
 
 MISTAKES: Mapping[str, str] = {
     "no scale": "The direction is right, but the query is too short for the softmax to decide.",
@@ -139,7 +158,7 @@ MISTAKES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Grade:
+class Grade(Shown):
     """The verdict about a reader's answer to a task."""
 
     task: str
@@ -162,6 +181,11 @@ class Grade:
 
     def as_dict(self) -> dict[str, Any]:
         return {**vars(self), "holds": self.holds}
+
+    def show(self) -> "Iterable[RenderableType]":
+        from augenmerk.theory.wording import show_grade
+
+        return show_grade(self)
 
 
 def plane_values(count: int) -> Array:

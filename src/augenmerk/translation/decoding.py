@@ -31,6 +31,7 @@ from augenmerk.text.words import detokenise
 from augenmerk.translation.alignment import Weights
 from augenmerk.translation.loading import LoadedModels
 from augenmerk.translation.mbr import minimum_bayes_risk
+from augenmerk.translation.output import BeamTree
 from augenmerk.translation.translation import Translation, Words
 
 if TYPE_CHECKING:
@@ -374,7 +375,7 @@ def next_tokens(loaded: LoadedModels, translation: Translation, count: int) -> l
     return found
 
 
-def trace(loaded: LoadedModels, text: str, *, prefix: Sequence[int] = (), **changes: Any) -> dict[str, Any]:
+def trace(loaded: LoadedModels, text: str, *, prefix: Sequence[int] = (), **changes: Any) -> BeamTree:
     """Returns the whole beam search of a sentence as a tree: `BeamTrace.to_json` with readable tokens.
 
     All hypotheses begin with the ids of `prefix`.
@@ -392,4 +393,4 @@ def trace(loaded: LoadedModels, text: str, *, prefix: Sequence[int] = (), **chan
         node["text"] = loaded.tokenizers.target.token(node["token"])
     for hypothesis in tree["hypotheses"]:
         hypothesis["translation"] = loaded.tokenizers.target.decode(hypothesis["ids"])
-    return {"source": text, **tree}
+    return BeamTree({"source": text, **tree})

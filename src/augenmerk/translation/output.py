@@ -4,13 +4,38 @@ To be doubted are those of an unfamiliar source, and those that leave something 
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from rich.console import RenderableType
+from rich.markup import escape
+
+from augenmerk.base.console import Shown, make_table, warn
 from augenmerk.base.errors import format_message, shorten
 from augenmerk.base.files import format_json
 from augenmerk.text.batching import REASONS, Reason
+from augenmerk.text.words import split_sentences
 from augenmerk.translation.translation import Translation
+
+
+class BeamTree(Shown, dict[str, Any]):
+    """The beam search of a sentence as plain data, of which it shows what was not pruned."""
+
+    def show(self) -> Iterator[RenderableType]:
+        yield f"[bold]{escape(self['source'])}[/]"
+        children: dict[int | None, list[dict[str, Any]]] = {}
+        for node in self["nodes"]:
+            if node["status"] != "pruned":
+                children.setdefault(node["parent"], []).append(node)
+        waiting = children.get(None, [])[::-1]
+        while waiting:
+            node = waiting.pop()
+            end = " [bold]finished[/]" if node["status"] == "finished" else ""
+            yield f"{'  ' * node['step']}{escape(node['text'])}  [dim]{node['log_probability']:.2f}[/]{end}"
+            waiting += children.get(node["id"], [])[::-1]
+        rows = [[f"{one['score']:.3f}", escape(one["translation"])] for one in self["hypotheses"]]
+        yield make_table(("score", "translation"), rows, left=0)
 
 
 @dataclass(frozen=True)
@@ -102,3 +127,21 @@ class Doubts:
             )
             text += f"{which} probably leaves out “{self._missing}”: the model hardly looked at it."
             yield f"{text}{hint}"
+
+
+def warn_of_translations(translations: Sequence[Translation]) -> None:
+    """Warns of sentences unlike the training text, and of those not all translated."""
+    doubts = Doubts("sentence")
+    for number, translation in enumerate(translations, 1):
+        doubts.add(number, translation)
+    for sentence in doubts.describe(len(translations)):
+        warn(sentence)
+
+
+def warn_of_several_sentences(text: str, name: str, language: str | None) -> None:
+    """Prints a warning if a text that is taken as one sentence has several."""
+    if (count := len(split_sentences(text, language))) > 1:
+        warn(
+            f"{name} has {count:,} sentences, which are taken as one; the model learnt from single "
+            f"sentences: give one at a time."
+        )

@@ -2,18 +2,23 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate, chain
-from typing import Any, Literal, NamedTuple, Required, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Required, TypedDict
 
 import numpy as np
+from rich.markup import escape
 
+from augenmerk.base.console import make_table, render_html
 from augenmerk.base.entries import ARCHITECTURES
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.search.decoder import Hypothesis
 from augenmerk.text.batching import REASONS, Reason
 from augenmerk.text.tokenizer import EOS, SPECIAL_TOKENS, TokenizerPair
 from augenmerk.translation.alignment import Weights, over_words
+
+if TYPE_CHECKING:
+    from augenmerk.drawing.figures import Picture
 
 END = SPECIAL_TOKENS[EOS]
 """The word for the end of a sentence, on either side."""
@@ -392,6 +397,20 @@ class Translation:
             found["heads"] = [head.to_data(subwords=subwords) for head in self.heads]
         return found
 
+    def __str__(self) -> str:
+        return self.text
+
+    def plot(self, view: str = "heat", *, subwords: bool = False) -> "Picture":
+        """Returns a picture of the attention over words: "heat", or "lines" between them."""
+        from augenmerk.drawing import AttentionMap, draw_heat_map, draw_line_diagram
+        from augenmerk.drawing.figures import Picture
+
+        if view not in ("heat", "lines"):
+            raise AugenmerkError(f"There is no view '{view}'; the views are heat and lines.")
+        parts = self.sentences or (self,)
+        maps = [AttentionMap.from_translation(one, subwords=subwords) for one in parts]
+        return Picture(partial(draw_heat_map if view == "heat" else draw_line_diagram, maps), self.text)
+
     def _repr_html_(self) -> str:
         """Shows the attention in notebooks."""
         from augenmerk.drawing import AttentionMap, render_html_map
@@ -418,6 +437,17 @@ class Translation:
             return Words((), ())
         words = self.other_words or Words(*self.tokenizers.target.words_of_ids(self.hypothesis.ids))
         return words.with_end() if self.hypothesis.finished else words
+
+
+class Translations(list[Translation]):
+    """A list of translations, which shows itself in notebooks."""
+
+    def __str__(self) -> str:
+        return "\n".join(one.text for one in self)
+
+    def _repr_html_(self) -> str:
+        rows = [[escape(one.source), escape(one.text)] for one in self]
+        return render_html([make_table(("source", "translation"), rows, left=2)])
 
 
 def _chain_words(parts: Sequence[Words]) -> Words:

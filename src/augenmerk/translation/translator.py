@@ -16,7 +16,7 @@ from augenmerk.text.words import Span, is_one_sentence, replace_sentences, sente
 from augenmerk.translation import decoding
 from augenmerk.translation.decoding import OnProgress, score_pairs
 from augenmerk.translation.loading import LoadedModels
-from augenmerk.translation.translation import Translation
+from augenmerk.translation.translation import Translation, Translations
 
 if TYPE_CHECKING:
     import torch
@@ -69,10 +69,10 @@ class Translator(LoadedModels):
     @overload
     def translate(
         self, text: list[str] | tuple[str, ...], *, split_sentences: bool = True, **options: Any
-    ) -> list[Translation]: ...
+    ) -> Translations: ...
     def translate(
         self, text: str | list[str] | tuple[str, ...], *, split_sentences: bool = True, **options: Any
-    ) -> Translation | list[Translation]:
+    ) -> Translation | Translations:
         """Translates a text, or a list of texts, which is faster than one by one.
 
         Models translate single sentences, so each text is split into its sentences
@@ -81,7 +81,7 @@ class Translator(LoadedModels):
         """
         texts = _list_texts(text)
         found = self.stream(texts, split_sentences=split_sentences, **options)
-        return next(found) if isinstance(text, str) else list(found)
+        return next(found) if isinstance(text, str) else Translations(found)
 
     def stream(
         self,
@@ -169,9 +169,9 @@ class Translator(LoadedModels):
         """Scores a given translation, and records the attention while the model reads it."""
         return next(self.score_stream([(source, target)], heads=heads))
 
-    def score_all(self, pairs: Sequence[tuple[str, str]], *, heads: bool = False) -> list[Translation]:
+    def score_all(self, pairs: Sequence[tuple[str, str]], *, heads: bool = False) -> Translations:
         """Scores many (source, target) pairs, which is faster than one by one."""
-        return list(self.score_stream(pairs, heads=heads))
+        return Translations(self.score_stream(pairs, heads=heads))
 
     def score_stream(
         self, pairs: Iterable[tuple[str, str] | None], *, heads: bool = False

@@ -22,6 +22,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from augenmerk.base.console import Shown
+from augenmerk.base.errors import AugenmerkError, shorten
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
 if TYPE_CHECKING:  # they need numpy and scipy, and a question needs neither
     from augenmerk.theory.results import Result, Setup
 
@@ -160,3 +166,31 @@ def format_questions(exercises: Iterable[Exercise]) -> str:
             lines += [f"| {name} | {meaning} |" for name, meaning in exercise.names.items()]
             lines += ["", f"Answer: {exercise.answer.prompt}", ""]
     return "\n".join(lines)
+
+
+class Question(Shown):
+    """A question with the first of its hints."""
+
+    def __init__(self, exercise: Exercise, hints: int = 0, *, unscaled: bool = False) -> None:
+        self.exercise = exercise.without_root() if unscaled else exercise
+        self.hints, self._unscaled = hints, unscaled
+
+    def to_dict(self) -> dict[str, Any]:
+        return self.exercise.as_dict(self.hints)
+
+    def show(self) -> "Iterable[RenderableType]":
+        from augenmerk.theory import wording
+
+        return wording.show_question(self.exercise, self.hints, self._unscaled)
+
+
+def find_exercise(task: str) -> Exercise:
+    """Returns an exercise, or raises AugenmerkError if there is none of this name."""
+    if task not in EXERCISES:
+        raise AugenmerkError(f"There is no task '{shorten(task)}'; the tasks are {', '.join(EXERCISES)}.")
+    return EXERCISES[task]
+
+
+def ask(task: str, hints: int = 0, *, unscaled: bool = False) -> Question:
+    """Returns the question of a task; `unscaled` leaves out the 1/sqrt(d)."""
+    return Question(find_exercise(task), hints, unscaled=unscaled)

@@ -1,4 +1,4 @@
-"""Shows results of the theory lab: yields lines of text and tables that the console prints."""
+"""Words results of the theory lab: yields lines with markup and tables, for the terminal and notebooks."""
 
 import textwrap
 from collections import Counter
@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
+from augenmerk.base.console import make_table
 from augenmerk.base.errors import shorten
-from augenmerk.cli.terminal import make_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from augenmerk.analysis.probe import AttentionProbe
     from augenmerk.theory.classroom import AnswerSheet, ForReview, GradedAnswer, TaskSummary
     from augenmerk.theory.exercises import Exercise
     from augenmerk.theory.from_run import StepReport
@@ -194,10 +193,11 @@ def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def show_step(
-    report: "StepReport", found: "AttentionProbe", step: int, where: str
-) -> "Iterator[RenderableType]":
-    """Yields the keys of a step; `where` is the layer and head it was read from, if there are several."""
+def show_step(report: "StepReport", found: Any, step: int, where: str) -> "Iterator[RenderableType]":
+    """Yields the keys of a step that `augenmerk.analysis.probe` found.
+
+    `where` is the layer and head it was read from, if there are several.
+    """
     yield f"[bold]{escape(found.translation.text)}[/]"
     if where:
         yield f"[dim]how the decoder looks at the source in {where}[/]"
