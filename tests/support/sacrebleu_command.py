@@ -1,6 +1,7 @@
 """The `sacrebleu` command, run in this process: starting Python for each call would take most of the time."""
 
 import os
+import signal
 import sys
 import tempfile
 import warnings
@@ -8,6 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 from sacrebleu.sacrebleu import main
+
+# That import lets SIGPIPE end the process, and a write to a closed socket would end the tests.
+signal.signal(signal.SIGPIPE, signal.SIG_IGN)
 
 
 def run_sacrebleu(*arguments: object) -> str:
