@@ -18,6 +18,7 @@ DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
 
 import generated  # noqa: E402
+import notebook_pages  # noqa: E402
 
 import augenmerk  # noqa: E402
 
@@ -81,8 +82,10 @@ def _write_block(translator: Any, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
-def _fill_in(_app: Sphinx, _page: str, source: list[str]) -> None:
-    """Fills in generated blocks."""
+def _fill_in(_app: Sphinx, page: str, source: list[str]) -> None:
+    """Fills in generated blocks, and what the cells of a notebook print and draw."""
+    if page.startswith("notebooks/"):
+        source[0] = notebook_pages.render(DOCS / f"{page}.md")
     source[0] = _lead_to_pages(generated.fill_in(source[0]))
 
 
@@ -130,9 +133,10 @@ def _name_levels(_app: Sphinx, _page: str, _template: str, context: dict[str, An
     context["furo_navigation_tree"] = menu.replace('role="heading"', 'role="heading" aria-level="2"')
 
 
-def _write_theory_page(app: Sphinx, error: Exception | None) -> None:
+def _write_further_files(app: Sphinx, error: Exception | None) -> None:
     if error is None and app.builder.format == "html":
         generated.write_theory_page(Path(app.outdir) / "theory.html")
+        notebook_pages.write_downloads(Path(app.outdir) / "notebooks")
 
 
 def setup(app: Sphinx) -> None:
@@ -140,10 +144,11 @@ def setup(app: Sphinx) -> None:
         "mathml", inline_renderers=(_write_inline, None), block_renderers=(_write_block, None)
     )
     app.add_lexer("csv", TextLexer)
+    app.connect("builder-inited", lambda _app: notebook_pages.execute_all())
     app.connect("source-read", _fill_in)
     app.connect("include-read", _fill_in_included)
     app.connect("env-get-outdated", _find_generated)
     app.connect("autodoc-process-signature", _shorten_signature)
     app.connect("autodoc-process-docstring", _escape_docstring)
     app.connect("html-page-context", _name_levels, priority=900)  # after the theme has made the menu
-    app.connect("build-finished", _write_theory_page)
+    app.connect("build-finished", _write_further_files)

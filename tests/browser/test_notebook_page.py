@@ -191,7 +191,7 @@ def test_the_frame_shows_the_page_without_anywidget(
     assert host.height() == 500
     assert host.tab.title() == "notebook"
     assert host.complaints == []
-    with pytest.raises(AugenmerkError, match="pip install 'augenmerk\\[notebook\\]'"):
+    with pytest.raises(AugenmerkError, match=r"pip install '.\[notebook\]'"):
         augenmerk.show(runs[0], widget=True)
 
 
