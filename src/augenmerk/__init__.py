@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from augenmerk import data, theory
     from augenmerk.api.probe import probe
     from augenmerk.api.run import Run, curves, open_run
+    from augenmerk.api.score import score
     from augenmerk.api.train import train
     from augenmerk.base.errors import AugenmerkError
     from augenmerk.data import Bitext, SentencePair, open_bitext
     from augenmerk.evaluation.evaluate import Scores, evaluate
     from augenmerk.model.attention import Attention, Dummy, MeanPool, SingleQueryScaledDotProductAttention
     from augenmerk.model.custom import load_mechanism
-    from augenmerk.study.session import StudyResults, study
+    from augenmerk.study.session import StudyResults, list_studies, study
     from augenmerk.translation import Translation, Translator, load
     from augenmerk.web.notebook import show
 
@@ -29,6 +30,7 @@ _HOME = {
     **dict.fromkeys(("Run", "curves", "open_run"), "augenmerk.api.run"),
     "train": "augenmerk.api.train",
     "probe": "augenmerk.api.probe",
+    "score": "augenmerk.api.score",
     "AugenmerkError": "augenmerk.base.errors",
     **dict.fromkeys(("Bitext", "SentencePair", "open_bitext"), "augenmerk.data"),
     **dict.fromkeys(("Scores", "evaluate"), "augenmerk.evaluation.evaluate"),
@@ -37,7 +39,7 @@ _HOME = {
         "augenmerk.model.attention",
     ),
     "load_mechanism": "augenmerk.model.custom",
-    "StudyResults": "augenmerk.study.session",
+    **dict.fromkeys(("StudyResults", "list_studies"), "augenmerk.study.session"),
     **dict.fromkeys(("Translation", "Translator", "load"), "augenmerk.translation"),
     "show": "augenmerk.web.notebook",
 }
@@ -61,11 +63,13 @@ __all__ = [
     "curves",
     "data",
     "evaluate",
+    "list_studies",
     "load",
     "load_mechanism",
     "open_bitext",
     "open_run",
     "probe",
+    "score",
     "show",
     "study",
     "theory",

@@ -83,7 +83,7 @@ def test_a_server_that_is_away_is_waited_for(context: "BrowserContext", address:
 @pytest.mark.parametrize("task", RIGHT)
 def test_right_answers_are_graded_as_on_the_command_line(address: str, task: str) -> None:
     status, found = grade(address, task=task, answer=RIGHT[task])
-    expected = check(task, [RIGHT[task]]).as_dict()
+    expected = check(task, [RIGHT[task]]).to_dict()
     assert status == 200
     assert found["holds"] is True
     assert {name: found[name] for name in ("why", "error", "mistake")} == {

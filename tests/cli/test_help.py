@@ -1,8 +1,10 @@
 """What help says can be done: examples run as they stand."""
 
+import json
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -10,10 +12,13 @@ from typing import Any
 import pytest
 import typer
 
+import augenmerk
+from augenmerk import Run
 from augenmerk.base import config
 from augenmerk.base.config import RunConfig
 from augenmerk.cli import EXAMPLE_WIDTH, app, lay_out_examples
 from augenmerk.data import Bitext, multi30k
+from augenmerk.run.directory import RunDirectory
 from augenmerk.study import demo, plan
 from tests.cli.test_demo import small
 from tests.process.test_report import make_result
@@ -70,9 +75,12 @@ EXAMPLES = dict.fromkeys(read_examples([ROOT.epilog, *(each.epilog for each in C
 
 @pytest.fixture(scope="module")
 def folder(shared_runs: SharedRuns, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with what the examples name: runs, a study, sentences and pairs."""
-    folder = tmp_path_factory.mktemp("examples")
-    (folder / "runs").mkdir()
+    return make_folder(shared_runs, tmp_path_factory.mktemp("examples"))
+
+
+def make_folder(shared_runs: SharedRuns, folder: Path) -> Path:
+    """Fills a folder with what the examples name: runs, a study, sentences and pairs."""
+    (folder / "runs").mkdir(parents=True)
     for name, seed in (("mine", 1), ("a", 1), ("b", 2), ("c", 2)):
         shared_runs.copy(tiny(train__seed=seed), folder / "runs" / name)
     shared_runs.copy(tiny(model__attention="multi-head"), folder / "runs" / "multi-head")
@@ -89,11 +97,10 @@ def folder(shared_runs: SharedRuns, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("example", EXAMPLES)
-def test_the_example_runs(
+def make_small(
     example: str, folder: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With smaller models and less data, and without a network; otherwise as it stands."""
+    """Makes models smaller and reads less data."""
     load_config = config.load_config
 
     def load_small(name: str, settings: Iterable[str] = ()) -> RunConfig:
@@ -112,6 +119,14 @@ def test_the_example_runs(
     monkeypatch.setitem(plan.BUNDLED_STUDIES, "small", folder / "mine.toml")
     if needs_multi30k(example):
         request.getfixturevalue("multi30k_folder")
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_example_runs(
+    example: str, folder: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With smaller models and less data, and without a network; otherwise as it stands."""
+    make_small(example, folder, request, monkeypatch)
     command, _, output = example.partition(" > ")
     command, _, file = command.partition(" < ")
     arguments = shlex.split(command)[1:]
@@ -123,6 +138,65 @@ def test_the_example_runs(
     assert answer.code == 0, answer.err
     if output:
         (folder / output).write_text(answer.out, encoding="utf-8")
+
+
+def read_twins() -> dict[str, str]:
+    """Returns the Python that the reference gives for examples."""
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
+    return dict(re.findall(r"^\| `(augenmerk [^`]+)` \| `(am[^`]+)` \|$", page, re.MULTILINE))
+
+
+TWINS = read_twins()
+WITHOUT_TWIN = "bench data demo diagram export faithfulness patterns serve config".split()
+"""Commands whose result Python has in other forms, which the reference names."""
+TIMES = {"seconds", "target_tokens_per_second", "sentences_per_second"}
+
+
+def as_data(value: Any) -> Any:
+    """Returns what a command prints as JSON for a thing, without times."""
+    value = value.result if isinstance(value, Run) else value
+    value = value.to_dict() if hasattr(value, "to_dict") else value
+    if isinstance(value, Mapping):
+        return {key: as_data(each) for key, each in value.items() if key not in TIMES}
+    return [as_data(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+@pytest.mark.parametrize("example", [each for each in EXAMPLES if each.split()[1] not in WITHOUT_TWIN])
+def test_python_gives_the_same(
+    example: str,
+    shared_runs: SharedRuns,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The same JSON and, after training, the same weights, bit for bit."""
+    assert example in TWINS, "docs/reference/python.md has no twin of this example"
+    place, theirs = make_folder(shared_runs, tmp_path / "here"), tmp_path / "command"
+    make_small(example, place, request, monkeypatch)
+    if "corpus" in example:
+        prepared = run_command("data", "prepare", "bilderbuch", "--out", "corpus", cwd=place)
+        assert prepared.code == 0, prepared.err
+    command, _, file = example.partition(" < ")
+    arguments = [each for each in shlex.split(command)[1:] if each != "--json"]
+    stdin = (place / file).read_bytes() if file else b""
+    answer = run_command(*arguments, "--json", stdin=stdin, cwd=place)
+    assert answer.code == 0, answer.err
+    lines = arguments[0] in ("translate", "score")
+    printed = (place / "en.txt").read_text("utf-8") if "--output" in arguments else answer.out
+    shown = [json.loads(line) for line in printed.splitlines()] if lines else json.loads(printed)
+    shutil.copytree(place, theirs)
+    if arguments[0] == "train":  # the same path, and nothing that the command has made
+        shutil.rmtree(place / "runs")
+        shutil.copytree(make_folder(shared_runs, tmp_path / "again") / "runs", place / "runs")
+    monkeypatch.chdir(place)
+    value = eval(TWINS[example], {"am": augenmerk})
+    found = as_data([value] if lines and not isinstance(value, list) else value)
+    assert json.loads(json.dumps(found)) == as_data(shown)
+    if arguments[0] == "train":
+        one, other = (RunDirectory.open(folder / value.path).load_model() for folder in (theirs, place))
+        assert {key: each.tobytes() for key, each in one.items()} == {
+            key: each.tobytes() for key, each in other.items()
+        }
 
 
 def needs_multi30k(example: str) -> bool:

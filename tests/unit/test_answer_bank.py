@@ -111,7 +111,7 @@ def test_a_verdict_and_its_table_say_the_same(row: tuple[str, ...]) -> None:
     assert bool(found.only_if) is (found.verdict == "right if") is ("right only if" in found.why)
     assert bool(found.mistake) is (found.verdict != "right")
     assert found.why.endswith((".", "?"))
-    json.dumps(found.as_dict())
+    json.dumps(found.to_dict())
 
 
 def test_computing_a_formula_leaves_it_as_it_was() -> None:

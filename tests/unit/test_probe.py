@@ -103,7 +103,7 @@ def test_a_view_says_what_the_geometry_is(tmp_path: Path) -> None:
             needed = attention_weights(key.query_needed * found.query, keys, 0.7)
             assert needed[j] >= 1 - view.eps - 1e-9
     assert not view.keys[5].copyable
-    assert view.keys[5].as_dict()["query_needed"] is None
+    assert view.keys[5].to_dict()["query_needed"] is None
     # The noise of 1.3, done with the keys themselves.
     lambdas = 1 + math.sqrt(0.2) * rng.standard_normal((4000, 6))
     noisy = attention_weights(query, lambdas[:, :, None] * keys, 0.7)

@@ -37,7 +37,7 @@ class ProbedStep(Shown):
             **{"source": read.source, "truncated": read.truncated, "translation": read.text},
             **{"step": self.step, "token": self.token, "layer": found.layer, "head": self.head},
             **{"source_tokens": list(found.source), "target_tokens": list(found.target)},
-            **self.report.as_dict(),
+            **self.report.to_dict(),
         }
 
     def plot(self) -> Picture:

@@ -41,7 +41,8 @@ def plot(
         get_picture_format(out)
     curves = open_curves(*runs, curve=curve or (), by=by)
     if out is not None:
-        print_written(curves.save(out, **pictures.chosen))
+        curves.save(out, **pictures.chosen)
+        print_written(out)
     elif not json:
         console().print(curves.render(console().width))
     if json:

@@ -10,10 +10,9 @@ import typer
 from typer.core import TyperCommand
 
 from augenmerk.base.console import Shown, err, print_shown
-from augenmerk.base.console import out as output
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli.options import GROUP, MAX_SEED, Group, Json, Pictures, grouped
-from augenmerk.theory.exercises import EXERCISES, Exercise, Question, format_questions
+from augenmerk.theory.exercises import EXERCISES, Exercise, Question, ask_all
 
 if TYPE_CHECKING:
     from augenmerk.drawing.figures import Picture
@@ -118,7 +117,7 @@ def _add_command(exercise: Exercise) -> None:
         result = run_exercise(exercise.task, **settings)
         if out is not None:
             _save(result.plot(), out, pictures)
-        _print(result.as_dict(), result, json)
+        _print(result.to_dict(), result, json)
 
 
 for _exercise in EXERCISES.values():
@@ -134,7 +133,8 @@ def _print(document: Any, shown: Shown, json: bool) -> None:
 def _save(picture: "Picture", path: Path, pictures: Pictures) -> None:
     from augenmerk.cli.terminal import print_written
 
-    print_written(picture.save(path, **pictures.chosen))
+    picture.save(path, **pictures.chosen)
+    print_written(path)
 
 
 @app.command(epilog="Examples:  augenmerk theory questions    augenmerk theory questions --out questions.md")
@@ -146,22 +146,13 @@ def questions(
     json: Json = False,
 ) -> None:
     """All questions, without their answers and hints."""
-    from augenmerk.base.files import atomic_write
-    from augenmerk.cli.terminal import print_json, print_written
+    from augenmerk.cli.terminal import print_written
 
-    asked = [Question(each, unscaled=unscaled) for each in EXERCISES.values()]
+    asked = ask_all(out, unscaled=unscaled)
     if out is not None:
-        if out.suffix.lower() not in (".md", ".txt"):
-            raise AugenmerkError(f"{out}: questions are written as Markdown, to a name that ends in .md.")
-        atomic_write(out, [format_questions([each.exercise for each in asked]).encode()])
         print_written(out)
     if out is None or json:
-        if json:
-            print_json({"questions": [each.to_dict() for each in asked]})
-            return
-        for each in asked:
-            print_shown(each)
-            output().print("")
+        _print(asked.to_dict(), asked, json)
 
 
 @app.command(
@@ -235,7 +226,7 @@ def check(
     from augenmerk.theory.grading import check as grade
 
     result = grade(task, query or [], **grading.settings)
-    _print(result.as_dict(), result, json)
+    _print(result.to_dict(), result, json)
     if not result.holds:
         if not json:
             err().print(f"[dim]For a hint: augenmerk theory {task} --hint[/]")

@@ -19,7 +19,7 @@ from functools import cache
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from rich.cells import cell_len
 
@@ -395,12 +395,12 @@ class Picture:
     def __repr__(self) -> str:
         return self._text
 
-    def save(self, path: str | Path, **style: Any) -> Path:
+    def save(self, path: str | Path, **style: Any) -> Self:
         """Writes the picture as .png, .svg or .pdf; keywords are those of `make_style`, such as title."""
         self.file, chosen = Path(path), make_style(**style)
         get_picture_format(self.file)  # before it is drawn
         save_figure(chosen.draw(self.draw), self.file, outline=chosen.outline)
-        return self.file
+        return self
 
     def _repr_svg_(self) -> str:
         return encode_figure(_PLAIN.draw(self.draw), "svg", outline=True).decode()

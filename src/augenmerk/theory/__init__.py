@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from augenmerk.theory.attention import AttentionOutput, attend
     from augenmerk.theory.copying import Reach, reach, strength_needed
-    from augenmerk.theory.exercises import EXERCISES, ask
+    from augenmerk.theory.exercises import EXERCISES, ask, ask_all
     from augenmerk.theory.grading import check
     from augenmerk.theory.lab import grade, run
     from augenmerk.theory.results import Grade, Result, Setup
@@ -29,12 +29,12 @@ _HOME = {
     **dict.fromkeys(("AttentionOutput", "attend"), "attention"),
     **dict.fromkeys(("Reach", "reach", "strength_needed"), "copying"),
     **dict.fromkeys(("Grade", "Result", "Setup"), "results"),
-    **{"EXERCISES": "exercises", "ask": "exercises", "check": "grading"},
+    **{"EXERCISES": "exercises", "ask": "exercises", "ask_all": "exercises", "check": "grading"},
     **dict.fromkeys(("grade", "run"), "lab"),
 }
 
 __all__ = ["EXERCISES", "AttentionOutput", "Grade", "Reach", "Result", "Setup"]
-__all__ += ["ask", "attend", "check", "grade", "reach", "run", "strength_needed"]
+__all__ += ["ask", "ask_all", "attend", "check", "grade", "reach", "run", "strength_needed"]
 
 
 def __getattr__(name: str) -> object:

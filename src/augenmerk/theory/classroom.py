@@ -73,7 +73,7 @@ class GradedAnswer:
     why: str
     remarks: str
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         holds = {"right": True, "right if": False, "wrong": False}.get(self.verdict)
         return {**vars(self), "holds": holds}
 

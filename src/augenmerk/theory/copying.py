@@ -212,7 +212,7 @@ def run_copying(setup: Setup) -> Result:
         output=output,
         error=errors[worst],
         bound=bounds[worst],
-        settings=setup.as_dict(c=c, eps=eps, scale=scale),
+        settings=setup.to_dict(c=c, eps=eps, scale=scale),
         remarks=(
             _describe_hidden(reaches),
             f"In {setup.samples} such sets of keys: {len(copied)} can be copied, {len(highest)} cannot.",
@@ -277,7 +277,7 @@ def run_averaging(setup: Setup) -> Result:
         output=output,
         error=error,
         bound=bound,
-        settings=setup.as_dict(c=c, eps=eps, scale=scale),
+        settings=setup.to_dict(c=c, eps=eps, scale=scale),
         remarks=(
             f"In {setup.samples} sets of {keys} random keys in 2 to {MAX_RANDOM_DIM} dimensions the first "
             f"two could be averaged {len(ties)} times; for the others there is a witness, a point of the "

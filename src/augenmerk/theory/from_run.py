@@ -30,7 +30,7 @@ class KeyReport:
     noisy_high: float
     """Mean, 5% and 95% of the weight if the length of each key is multiplied by N(1, beta) (1.3)."""
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return {**vars(self), "query_needed": None if math.isinf(self.query_needed) else self.query_needed}
 
 
@@ -48,8 +48,8 @@ class StepReport:
     beta: float
     eps: float
 
-    def as_dict(self) -> dict[str, Any]:
-        return {**vars(self), "keys": [key.as_dict() for key in self.keys]}
+    def to_dict(self) -> dict[str, Any]:
+        return {**vars(self), "keys": [key.to_dict() for key in self.keys]}
 
 
 def examine_step(query: Array, keys: Array, scale: float, setup: Setup) -> StepReport:

@@ -34,7 +34,7 @@ class Grades(Rows):
     """The graded answers of a class, one dict each."""
 
     def __init__(self, graded: Sequence[classroom.GradedAnswer], notes: Sequence[str]) -> None:
-        super().__init__(answer.as_dict() for answer in graded)
+        super().__init__(answer.to_dict() for answer in graded)
         self._graded = graded
         self.notes = notes
         """What a teacher should know about how the table was read and written, as lines with markup."""

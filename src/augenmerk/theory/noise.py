@@ -167,7 +167,7 @@ class _Experiment:
         numbers = {"c": self.c, "s": self.s, "beta": self.setup.beta, "scale": self.setup.scale, **own}
         return {
             **{"weights": drawn.weights.mean(axis=0), "output": drawn.outputs(self.values).mean(axis=0)},
-            **{"error": float(distances.mean()), "bound": bound, "settings": self.setup.as_dict(**numbers)},
+            **{"error": float(distances.mean()), "bound": bound, "settings": self.setup.to_dict(**numbers)},
         }
 
 

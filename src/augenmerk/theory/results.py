@@ -50,7 +50,7 @@ class Measurement:
         excess = {"equal": abs(difference), "at most": difference, "at least": -difference}[self.relation]
         return excess <= STANDARD_ERRORS * self.error + 1e-9 * (1 + abs(self.predicted))
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         numbers = {"measured": self.measured, "predicted": self.predicted, "standard_error": self.error}
         return {"name": self.name, **numbers, "relation": self.relation, "fits": self.fits}
 
@@ -114,13 +114,13 @@ class Result(Shown):
         """Whether the claim is true under these conditions."""
         return self.as_predicted and not self.refuted
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return {
             **{"task": self.task, "holds": self.holds, "as_predicted": self.as_predicted},
             **{"refuted": self.refuted or None, "error": self.error, "bound": self.bound},
             **{"weights": self.weights.tolist(), "output": self.output.tolist()},
             **{"claim": self.claim, "construction": self.construction, "remarks": list(self.remarks)},
-            **{"measures": [measure.as_dict() for measure in self.measures], "settings": self.settings},
+            **{"measures": [measure.to_dict() for measure in self.measures], "settings": self.settings},
         }
 
     def plot(self) -> "Picture":
@@ -179,7 +179,7 @@ class Grade(Shown):
         """Whether the answer is right without a condition."""
         return self.verdict == "right"
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return {**vars(self), "holds": self.holds}
 
     def show(self) -> "Iterable[RenderableType]":
@@ -224,7 +224,7 @@ class Setup:
         """The number by which logits are multiplied."""
         return choose_scale(1.0 if self.unscaled else None, self.dim)
 
-    def as_dict(self, **own: float | None) -> dict[str, float | None]:
+    def to_dict(self, **own: float | None) -> dict[str, float | None]:
         """Returns the settings that all experiments have, and those that one has beside them."""
         return {"keys": self.keys, "dim": self.dim, "samples": self.samples, "seed": self.seed, **own}
 

@@ -106,7 +106,7 @@ def run_scaling(setup: Setup) -> Result:
         output=output,
         error=abs(last.logit_variance - 1),
         bound=4 * last.logit_variance_error,
-        settings=setup.as_dict(),
+        settings=setup.to_dict(),
         remarks=(
             f"Without it the largest weight is {unscaled[0].largest:.3f} at d = {dimensions[0]} and "
             f"{last_unscaled.largest:.3f} at d = {dim}; with it {scaled[0].largest:.3f} and "

@@ -117,7 +117,7 @@ def run_without_projections(setup: Setup) -> Result:
         output=outputs[1],
         error=errors[worst],
         bound=bounds[worst],
-        settings=setup.as_dict(B=B, scale=1.0),
+        settings=setup.to_dict(B=B, scale=1.0),
         remarks=(
             f"c_2 = {as_sum(parts[:4] @ outputs[1] / B**2)}. An output is a convex combination of the "
             f"inputs, and u_b is {distance_from_hull(parts[1], x) / B:.3f} B away from all "
@@ -154,7 +154,7 @@ def run_with_projections(setup: Setup) -> Result:
         output=outputs[1],
         error=error,
         bound=bound,
-        settings=setup.as_dict(B=B, scale=1.0),
+        settings=setup.to_dict(B=B, scale=1.0),
         remarks=(f"c_1 = {c_1}, c_2 = {c_2}.",),
         refuted=_refute_short_parts(B, error, "c_1 or c_2 is", "what it should be"),
         picture=lambda: (B, keys),

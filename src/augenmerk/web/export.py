@@ -288,7 +288,7 @@ def describe_theory() -> dict[str, Any]:
     keys = np.random.default_rng(COPYING_SEED).standard_normal((8, 2))
     return {
         "questions": [
-            {**exercise.as_dict(len(exercise.hints)), "de": _describe_wording(exercise.german)}
+            {**exercise.to_dict(len(exercise.hints)), "de": _describe_wording(exercise.german)}
             for exercise in EXERCISES.values()
             if exercise.german
         ],

@@ -41,7 +41,7 @@ def _grade(task: str, answer: str) -> dict[str, Any]:
         from augenmerk.theory.grading import check
     except ModuleNotFoundError as error:  # augenmerk-slim leaves scipy out
         raise AugenmerkError(f"Grading needs {error.name}, which is not installed on the server.") from None
-    return check(task, [answer]).as_dict()
+    return check(task, [answer]).to_dict()
 
 
 def make_endpoints(service: Service) -> list[Endpoint]:

@@ -14,7 +14,7 @@ Line breaks in a text mean no more than spaces.
 
 import textwrap
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from augenmerk.base.console import Shown
 from augenmerk.base.errors import AugenmerkError, shorten
+from augenmerk.base.files import atomic_write
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -105,7 +106,7 @@ class Exercise:
         hints = tuple(hint.replace(_ROOT, "") for hint in self.hints)
         return replace(self, text=self.text.replace(_ROOT, ""), hints=hints)
 
-    def as_dict(self, hints: int) -> dict[str, Any]:
+    def to_dict(self, hints: int) -> dict[str, Any]:
         """Returns the question with the first of its hints."""
         return {
             **{"task": self.task, "title": self.title, "question": self.text, "names": dict(self.names)},
@@ -176,7 +177,7 @@ class Question(Shown):
         self.hints, self._unscaled = hints, unscaled
 
     def to_dict(self) -> dict[str, Any]:
-        return self.exercise.as_dict(self.hints)
+        return self.exercise.to_dict(self.hints)
 
     def show(self) -> "Iterable[RenderableType]":
         from augenmerk.theory import wording
@@ -184,11 +185,36 @@ class Question(Shown):
         return wording.show_question(self.exercise, self.hints, self._unscaled)
 
 
+class Questions(Shown):
+    """The questions of all tasks."""
+
+    def __init__(self, questions: Sequence[Question]) -> None:
+        self.questions = questions
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"questions": [each.to_dict() for each in self.questions]}
+
+    def show(self) -> "Iterator[RenderableType]":
+        for each in self.questions:
+            yield from each.show()
+            yield ""
+
+
 def find_exercise(task: str) -> Exercise:
     """Returns an exercise, or raises AugenmerkError if there is none of this name."""
     if task not in EXERCISES:
         raise AugenmerkError(f"There is no task '{shorten(task)}'; the tasks are {', '.join(EXERCISES)}.")
     return EXERCISES[task]
+
+
+def ask_all(out: str | Path | None = None, *, unscaled: bool = False) -> Questions:
+    """Returns the questions of all tasks, and writes them to a Markdown file if one is named."""
+    found = Questions([Question(each, unscaled=unscaled) for each in EXERCISES.values()])
+    if out is not None:
+        if Path(out).suffix.lower() not in (".md", ".txt"):
+            raise AugenmerkError(f"{out}: questions are written as Markdown, to a name that ends in .md.")
+        atomic_write(Path(out), [format_questions([each.exercise for each in found.questions]).encode()])
+    return found
 
 
 def ask(task: str, hints: int = 0, *, unscaled: bool = False) -> Question:
