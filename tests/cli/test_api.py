@@ -1,0 +1,149 @@
+"""What Python offers beside the commands: mechanisms and loggers of a notebook; things show themselves."""
+
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import augenmerk as am
+from augenmerk.base.console import render_html
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.drawing.figures import forget_missing_backend
+from augenmerk.model.attention import CUSTOM_MECHANISMS
+from augenmerk.training.loggers import load_logger
+from tests.cli.test_documents import run_as_cells
+from tests.support.runs import SharedRuns, tiny
+
+CELLS = [
+    "import math\nimport augenmerk as am\nfrom torch import Tensor\nSHARPNESS = 3.0",
+    "def sharpen(scores: Tensor) -> Tensor:\n    return SHARPNESS * scores / math.sqrt(4)",
+    """class Sharp(am.Attention):
+    def scores(self, queries, memory):
+        return sharpen(queries @ memory.keys.mT)
+
+    def keys(self, states):
+        return states[..., : states.shape[-1] // 2]
+""",
+]
+SMALL: dict[str, Any] = {"data.bilderbuch.pairs": 60, "model.embedding": 8, "model.hidden": 8, "model.key": 8}
+SMALL |= {"train.bleu": False, "train.select_by": "loss", "train.precision": "fp32"}
+
+
+def test_a_mechanism_of_a_cell_is_recorded_with_what_it_uses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sharp = run_as_cells(CELLS)["Sharp"]
+    run = am.train("quick", data="bilderbuch", epochs=1, attention=sharp, settings=SMALL, out="run")
+    source = (run.path / "Sharp.py").read_text(encoding="utf-8")
+    for part in ("import math as math", "SHARPNESS = 3.0", "def sharpen", "class Sharp"):
+        assert part in source
+    before = run.translate("Der Hund schläft.").log_probability
+    monkeypatch.delitem(CUSTOM_MECHANISMS, "Sharp.py:Sharp")
+    with pytest.raises(AugenmerkError, match="runs only if you name it"):
+        am.open_run("run").translate("Der Hund schläft.")
+    am.load_mechanism("run/Sharp.py:Sharp")
+    assert am.load("run").translate("Der Hund schläft.").log_probability == before
+
+
+def test_a_class_that_cannot_be_recorded_is_refused() -> None:
+    names: dict[str, Any] = {}
+    exec(compile("\n".join(CELLS), "<no cell>", "exec"), names)
+    with pytest.raises(AugenmerkError, match="source of Sharp is not available"):
+        am.load_mechanism(names["Sharp"])
+    unrecordable = CELLS[0].replace("3.0", "object()")
+    with pytest.raises(AugenmerkError, match="sharpen uses 'SHARPNESS', which a run cannot record"):
+        am.load_mechanism(run_as_cells([unrecordable, *CELLS[1:]])["Sharp"])
+    for wrong in (3, int, "mine"):
+        with pytest.raises(AugenmerkError, match="is not a mechanism in a file"):
+            am.load_mechanism(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"epoch": 3}, "'epoch=3' is not a setting"),
+        ({"settings": {"train.lr": object()}}, "'train.lr' cannot be"),
+        ({"train": {"lrr": 1}}, "unknown key 'train.lrr'"),
+        ({"resume": True, "initial_run": "run"}, "--from begins a new run and --resume continues one"),
+        ({"loggers": [object()]}, "is not a logger because it has no method 'start'"),
+    ],
+)
+def test_bad_arguments_are_one_sentence(arguments: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(AugenmerkError, match=sentence):
+        am.train("quick", data="bilderbuch", **arguments)
+
+
+def test_numbers_of_numpy_are_settings(tmp_path: Path) -> None:
+    given = {**SMALL, "train.lr": np.float32(0.5), "train.seed": np.int64(7)}
+    run = am.train("quick", data="bilderbuch", epochs=1, settings=given, out=tmp_path / "run")
+    assert (run.settings.train.lr, run.settings.train.seed) == (0.5, 7)
+
+
+def test_hostile_names_are_escaped(shared_runs: SharedRuns, tmp_path: Path) -> None:
+    run = am.open_run(shared_runs.copy(tiny(), tmp_path / "[red]<script>&").path)
+    scores = run.evaluate("val", beam=1)
+    translations = run.translator.translate(["<script>alert(1)</script>", "[bold]Hund[/]"])
+    tree = run.translator.trace("<script> [/]", beam=2)
+    for shown in (run, scores, translations, tree, translations[0]):
+        assert "<script" not in shown._repr_html_()
+        assert str(shown) is not None
+    assert "[red]&lt;script&gt;&amp;" in run._repr_html_()
+    assert render_html(["[bold]x[/] < y"]).endswith("&lt; y</pre>")
+
+
+def test_a_data_frame_needs_pandas(
+    shared_runs: SharedRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = am.open_run(shared_runs.copy(tiny(), tmp_path / "run").path)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(AugenmerkError, match="needs pandas, which is not installed"):
+        run.to_pandas()
+
+
+def test_pictures_need_no_backend_of_another_environment(tmp_path: Path) -> None:
+    code = "import augenmerk as am; am.theory.run('1.1', keys=3).plot().save('a.svg')"
+    backend = {"MPLBACKEND": "module://not_installed_here.backend_inline"}
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, env={**os.environ, **backend})
+    assert (tmp_path / "a.svg").read_text(encoding="utf-8").startswith("<?xml")
+
+
+def test_an_installed_backend_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MPLBACKEND", "module://matplotlib.backends.backend_svg")
+    monkeypatch.delitem(sys.modules, "matplotlib", raising=False)
+    forget_missing_backend()
+    assert "MPLBACKEND" in os.environ
+
+
+def test_an_answer_may_be_a_text() -> None:
+    assert am.theory.check("1.2", "c(k_a + k_b)", samples=10).holds
+    with pytest.raises(AugenmerkError, match="Give your answer"):
+        am.theory.check("1.2", "")
+    with pytest.raises(AugenmerkError, match="has no setting 'kys'"):
+        am.theory.run("1.2", kys=3)
+
+
+def test_a_study_can_be_called_and_is_a_package() -> None:
+    assert callable(am.study)
+    assert importlib.import_module("augenmerk.study") is am.study
+    with pytest.raises(AugenmerkError, match="Name a study"):
+        am.study()
+    with pytest.raises(AugenmerkError, match="either in a file or by keywords"):
+        am.study("small", base="quick")
+    with pytest.raises(AugenmerkError, match="trained by other processes"):
+        am.study("small", loggers=[object()])  # type: ignore[list-item]
+
+
+def test_a_logger_is_taken_as_it_is() -> None:
+    class Own:
+        def start(self, *_: object) -> None: ...
+        def log(self, *_: object) -> None: ...
+        def close(self) -> None: ...
+
+    own = Own()
+    assert load_logger(own) is own
