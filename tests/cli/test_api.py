@@ -130,7 +130,8 @@ def test_an_answer_may_be_a_text() -> None:
 
 def test_a_study_can_be_called_and_is_a_package() -> None:
     assert callable(am.study)
-    assert importlib.import_module("augenmerk.study") is am.study
+    called: Any = am.study
+    assert importlib.import_module("augenmerk.study") is called
     with pytest.raises(AugenmerkError, match="Name a study"):
         am.study()
     with pytest.raises(AugenmerkError, match="either in a file or by keywords"):

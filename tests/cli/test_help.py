@@ -165,6 +165,7 @@ def as_data(value: Any) -> Any:
     return value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", [each for each in EXAMPLES if each.split()[1] not in WITHOUT_TWIN])
 def test_python_gives_the_same(
     example: str,
