@@ -77,7 +77,7 @@ def test_two_directions_on_a_cpu_are_those_of_torch(
         if dtype == torch.float64:
             torch.testing.assert_close(mine, its)
         else:
-            assert_near(mine, its, 0.02)
+            assert_near(mine, its, 0.03)  # one sentence of one word has few numbers to average over
     assert torch.equal(grad, copy)
 
 
@@ -197,7 +197,7 @@ def test_two_directions_are_those_of_torch(sizes: tuple[int, int, int, int]) -> 
     assert found is not None
     assert found.dtype == torch.bfloat16
     found.backward(grad.to(found))  # type: ignore[no-untyped-call]
-    assert_near(found, expected)
+    assert_near(found * real.to(GPU), expected)
     assert_near(x_there.grad, x.grad)
     for gru, weights in zip((one, other), there, strict=True):
         for weight, own in zip(weights, gru.all_weights[0], strict=True):
