@@ -47,7 +47,7 @@ def test_by_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "multi30k" / "test.tsv").write_text("Haus\thouse\n", encoding="utf-8")
     assert list(open_bitext("./multi30k")["test"]) == [SentencePair("Haus", "house")]
     for nothing in ("bilderbuhc", "", " "):
-        with pytest.raises(AugenmerkError, match="There is no bitext called"):
+        with pytest.raises(AugenmerkError, match="There is no dataset, file or folder called"):
             open_bitext(nothing)
 
 

@@ -115,7 +115,7 @@ def _open(
         return world.from_first(open_and_read)
     except BadLineError as error:
         raise AugenmerkError(
-            f"{error} All that is wrong is listed by `augenmerk data check`; --skip-bad trains without it."
+            f"{error} `augenmerk data check` lists all problems; --skip-bad trains without these lines."
         ) from None
     except KeyboardInterrupt as interrupt:
         interrupt.args = ("Training had not started; nothing is lost.",)

@@ -31,7 +31,7 @@ def train(
     device: Device = "auto",
     json: Json = False,
 ) -> None:
-    """Time training steps, and those of tutorials, on the same batches.
+    """Time training steps, ours and those of tutorials, on the same batches.
 
     Tutorials train a GRU in a loop over the target words, and use torch's own Transformer, here with
     sinusoidal positions."""
@@ -69,7 +69,8 @@ def train(
 def decode(
     model: Annotated[Path | None, Option(help="Run directory. Default: random weights.")] = None,
     preset: Annotated[
-        Literal["quick", "transformer-quick"], Option(help="Whose size the model with random weights has.")
+        Literal["quick", "transformer-quick"],
+        Option(help="Preset that gives the size of a model with random weights."),
     ] = "quick",
     beam: Annotated[
         list[int] | None, Option(help="Beam width; repeatable. Default: 1 5 10 20 50.", min=1, max=1000)

@@ -132,7 +132,7 @@ def check(
     target_language: TargetLanguage = None,
     json: Json = False,
 ) -> None:
-    """Look for everything that is wrong in sentence pairs, at once.
+    """List everything that is wrong in sentence pairs, at once.
 
     What stops training (exit code 1): lines that are empty, broken or far too long, unequal numbers of lines.
     What is worth a look: repeated pairs, odd lengths, other scripts, sides that look exchanged, lines that
@@ -200,7 +200,7 @@ def _list_cells(split: "SplitSummary") -> list[str]:
 @app.command(epilog="Example:  augenmerk data fetch multi30k")
 def fetch(
     name: Annotated[str, Argument(help=f"Which one: {DOWNLOADED}.")],
-    out: Annotated[Path | None, Option(help="Where to put the files, if not in the user's cache.")] = None,
+    out: Annotated[Path | None, Option(help="Folder for the files. Default: your cache folder.")] = None,
     url: Annotated[str | None, Option(help="Another address to fetch from, such as a mirror.")] = None,
     json: Json = False,
 ) -> None:
@@ -338,7 +338,7 @@ def prepare(
 ) -> None:
     """Prepare a large corpus for training: clean it, learn its vocabulary, and keep it as ids.
 
-    Left out are lines without a pair, repeated pairs, and pairs with too many tokens or very unequal numbers
+    It leaves out lines without a pair, repeated pairs, and pairs with too many tokens or very unequal numbers
     of them. `train --data` on the folder starts at once, however many pairs there are, and needs no more
     memory for more of them.
     """

@@ -37,7 +37,7 @@ def export(
     beam: Annotated[
         int | None,
         Option(
-            help="Beam width to begin with. Default: the run's own setting, as far as a page can.",
+            help="Beam width to begin with. Default: the run's setting, at most 20.",
             min=1,
             max=MAX_BEAM,
         ),

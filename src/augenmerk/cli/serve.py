@@ -30,7 +30,8 @@ class Reach(Group):
     """Where the server listens, who may ask it, and for how much."""
 
     host: Annotated[
-        str, Option(metavar="ADDRESS", help="Address to listen at; 0.0.0.0 for all of this machine's.")
+        str,
+        Option(metavar="ADDRESS", help="Address to listen at; 0.0.0.0 for all addresses of this machine."),
     ] = "127.0.0.1"
     port: Annotated[int, Option(help="Port to listen at; 0 for any that is free.", min=0, max=65535)] = 8765
     limit: Annotated[
@@ -44,12 +45,13 @@ class Reach(Group):
     keys: Annotated[
         Path | None,
         Option(
-            help="File of API keys, one a line, which requests then need. Default: the environment variable "
-            "AUGENMERK_API_KEYS.",
+            help="File of API keys, one per line; each request then needs one. Default: the environment "
+            "variable AUGENMERK_API_KEYS.",
         ),
     ] = None
     allow_host: Annotated[
-        list[str] | None, Option(metavar="NAME", help="A name of the server besides localhost; repeatable.")
+        list[str] | None,
+        Option(metavar="NAME", help="Another name of the server besides localhost; repeatable."),
     ] = None
     origin: Annotated[
         list[str] | None,
@@ -66,7 +68,7 @@ class Reach(Group):
     "augenmerk serve --no-pages --limit queue=500 --limit deadline=5    "
     "augenmerk serve --host 0.0.0.0 --allow-host laptop.local    "
     'Ask it:  curl localhost:8765/v1/translate -d \'{"text": "Ein Hund schläft."}\'    '
-    "Ctrl-C or SIGTERM end it when all requests are answered; SIGHUP reloads its runs."
+    "On Ctrl-C or SIGTERM, the server answers open requests and exits; on SIGHUP, it reloads its runs."
 )
 @grouped
 def serve(
@@ -78,9 +80,7 @@ def serve(
     attention: Mechanisms = None,
     device: Device = "cpu",
     threads: Threads = None,  # noqa: ARG001 (its callback uses it)
-    check: Annotated[
-        bool, Option("--check", help="Only load the models and check the options, then end.")
-    ] = False,
+    check: Annotated[bool, Option("--check", help="Load the models, check the options, and exit.")] = False,
     json: Annotated[
         bool, Option("--json", help="Print the address and the models as one JSON document.")
     ] = False,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from augenmerk.drawing.figures import Picture
 
 app = typer.Typer(
-    help="What attention can and cannot compute: constructed, measured, bounded, drawn; and answers graded. "
+    help="Construct, measure, bound and draw what attention can compute, and grade answers. "
     "The command of a task shows its answer; with --question it only asks.",
     no_args_is_help=True,
 )
@@ -32,7 +32,7 @@ Out = Annotated[
     Path | None,
     typer.Option("--out", "--figure", help="Draw it: a .png, .svg or .pdf file.", show_default=False),
 ]
-C_HELP = "c, the scale of the query. Default: what the bound asks for, or 10 to 20 sqrt(d)."
+C_HELP = "c, the scale of the query. Default: what the bound requires, or 10 to 20 sqrt(d)."
 OPTIONS: dict[str, Any] = {
     "keys": Annotated[int, typer.Option(help="How many keys (for 1.6 and 1.7: inputs).", min=1, max=1000)],
     "dim": Annotated[

@@ -116,8 +116,7 @@ def check_own(path: str) -> None:
     """Raises AugenmerkError if nothing at this path could be your own pairs."""
     if not path.strip() or (Path(path).name == path and not path_exists(Path(path))):
         raise AugenmerkError(
-            f"There is no bitext called '{path}': there is no such file or folder; the datasets "
-            f"are {', '.join(DATASETS)}."
+            f"There is no dataset, file or folder called '{path}'; the datasets are {', '.join(DATASETS)}."
         )
 
 

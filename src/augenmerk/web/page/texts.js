@@ -176,8 +176,8 @@ export const PAGE_TEXTS = {
     translationUnknown: "Übersetzung",
     placeholder: "Einen Satz eingeben …",
     examples: "Beispiele",
-    beam: "Strahlbreite",
-    beamTitle: "Wie viele Hypothesen die Suche behält; 1 ist gierige Suche.",
+    beam: "Beam-Breite",
+    beamTitle: "Wie viele Hypothesen die Suche behält; 1 ist Greedy-Suche.",
     view: "Darstellung",
     map: "Karte",
     lines: "Linien",
@@ -202,11 +202,11 @@ export const PAGE_TEXTS = {
     failed: "Das kann das Modell nicht: {reason}",
     noWords: "Nichts zu zeigen: Es gibt keine Wörter.",
     truncated: "Der Satz ist zu lang für das Modell: Nur sein Anfang wurde übersetzt.",
-    unfinished: "Die Übersetzung wurde bei ihrer größten Länge abgebrochen.",
+    unfinished: "Die Übersetzung wurde bei der maximalen Länge abgebrochen.",
     uncovered: "Die Übersetzung lässt vermutlich „{text}“ aus: Darauf fiel fast keine Aufmerksamkeit.",
     lookAtSentence: "Übersetzung zeigen von: {source}",
     unfamiliar:
-      "Der Satz gleicht nicht den Texten, mit denen dieses Modell trainiert wurde (er hat {reason}); seine Übersetzung ist vielleicht Unsinn. Ist er in der richtigen Sprache?",
+      "Der Satz gleicht nicht den Texten, mit denen dieses Modell trainiert wurde (er enthält {reason}); seine Übersetzung ist vielleicht Unsinn. Ist er in der richtigen Sprache?",
     strangeCharacters: "Zeichen, die das Modell nie gelernt hat",
     unknownWords: "überwiegend Wörter, die das Modell nicht kennt",
     rareWords: "Wörter oder Wortteile, die das Modell kaum je gesehen hat",
@@ -256,13 +256,13 @@ export const PAGE_TEXTS = {
       "Alle Köpfe bekommen hier dieselben Gewichte; die des Modells sind von Kopf zu Kopf verschieden, gezeigt ist ihr Mittel.",
     nextNow: "Nächstes Wort mit diesen Gewichten",
     goOn: "Von hier fortfahren",
-    wanted: "Was brächte es dazu, dies zu sagen …",
+    wanted: "Welche Aufmerksamkeit ließe es dies sagen …",
     find: "Finden",
     wins: "Mit dieser Aufmerksamkeit ist „{word}“ das wahrscheinlichste Wort: {probability} (mit der des Modells {own}). Keine andere macht es wahrscheinlicher.",
     winsElsewhere:
       "Mit dieser Aufmerksamkeit liegt „{word}“ vorn. Eine andere macht es noch wahrscheinlicher, {probability} (die des Modells: {own}), aber dann hat „{best}“ {other}.",
     undecided:
-      "Diese Aufmerksamkeit macht „{word}“ so wahrscheinlich wie möglich: {probability} (mit der des Modells {own}). Ob es bei irgendeiner vorn liegt, ist zu knapp.",
+      "Diese Aufmerksamkeit macht „{word}“ so wahrscheinlich wie möglich: {probability} (mit der des Modells {own}). Ob es mit irgendeiner vorn läge, lässt sich nicht sagen: Es ist zu knapp.",
     losesTo:
       "Keine Aufmerksamkeit bringt „{word}“ nach vorn: Diese macht es so wahrscheinlich wie möglich, {probability} (mit der des Modells {own}), aber „{best}“ hat {other}.",
     notInVocabulary:
@@ -271,7 +271,7 @@ export const PAGE_TEXTS = {
     beamHint:
       "Jeder Schritt behält die {beam} besten Fortsetzungen aller Hypothesen und verwirft die anderen. Ein Klick auf ein Wort macht dort weiter.",
     greedyHint:
-      "Gierige Suche behält nur das wahrscheinlichste Wort; ein breiterer Strahl zeigt einen Baum. Ein Klick auf ein Wort macht dort weiter.",
+      "Greedy-Suche behält nur das wahrscheinlichste Wort; ein breiterer Beam zeigt einen Baum. Ein Klick auf ein Wort macht dort weiter.",
     step: "Schritt",
     stepOf: "Schritt {step} von {count}",
     firstStep: "Erster Schritt",
@@ -310,19 +310,18 @@ export const PAGE_TEXTS = {
     layerMean: "Mittel aller Schichten",
     headMean: "Mittel aller Köpfe",
     "name cross": "Aufmerksamkeit auf den Satz",
-    "name encoder": "Aufmerksamkeit im Encoder: Wörter des Satzes schauen einander an",
-    "name decoder": "Aufmerksamkeit im Decoder: erzeugte Wörter schauen zurück",
-    smallHint:
-      "Zeilen sind die Wörter, die schauen, Spalten die angeschauten. Ein Klick zeigt eine Karte groß.",
-    headSpread: "ein Wort schaut im Mittel auf {words}",
+    "name encoder": "Aufmerksamkeit im Encoder, zwischen den Wörtern des Satzes",
+    "name decoder": "Aufmerksamkeit im Decoder, auf frühere Wörter der Übersetzung",
+    smallHint: "Die Wörter der Zeilen beachten die der Spalten. Ein Klick vergrößert eine Karte.",
+    headSpread: "ein Wort beachtet im Mittel {words} Wörter",
     privacy: "Alles wird in dieser Seite berechnet: Dein Text wird nirgendwohin gesendet.",
     rounded:
       "Die Gewichte wurden auf halbe Genauigkeit (fp16) gerundet; die Zahlen weichen daher in den letzten Stellen von denen des Laufs ab.",
     licence: "Lizenz von {name} (englisch):",
     notLoaded: "Es ist noch kein Modell geladen.",
     noCall: "Einen Aufruf „{call}“ gibt es nicht.",
-    badBeam: "Eine Strahlbreite von {beam} ist unmöglich: Sie muss 1 (gierig) oder mehr sein.",
-    badNBest: "{n_best} Übersetzungen sind bei Strahlbreite {beam} unmöglich: Es müssen 1 bis {beam} sein.",
+    badBeam: "Eine Beam-Breite von {beam} ist unmöglich: Sie muss 1 (greedy) oder mehr sein.",
+    badNBest: "{n_best} Übersetzungen sind bei Beam-Breite {beam} unmöglich: Es müssen 1 bis {beam} sein.",
     badLengthPenalty: "Ein Längenabzug von {length_penalty} ist unmöglich: Er muss 0 oder mehr sein.",
     badId: "Die Nummer {id} gehört zu keinem Wort: erwartet wird {least} bis {most}.",
     badWeights:

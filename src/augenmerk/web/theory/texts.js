@@ -168,7 +168,7 @@ export const THEORY_TEXTS = {
       "Ein Kopf beachtet zwei Schlüssel und schwankt zwischen ihnen wie ein einzelner Kopf.",
     "mistake zero query": "Die Anfrage ist 0 und beachtet alles gleich.",
     "mistake right under a condition":
-      "Es gilt nur für manche Buchstaben, etwa t = c, oder bis zu einer Größe.",
+      "Das gilt nur für bestimmte Werte der Buchstaben, etwa t = c, oder bis zu einer gewissen Größe.",
     "mistake incomplete": "Es sind weniger Formeln, als die Aufgabe verlangt.",
     "mistake another output": "c_2 ist etwas anderes: Welches Produkt mit x_2 ist das größte?",
     "mistake wrong value":
@@ -178,7 +178,7 @@ export const THEORY_TEXTS = {
     yes: "richtig",
     no: "nicht richtig",
     needsServer: "Antworten prüft Python. In einem Terminal:",
-    needsServerOr: "Oder starte die Werkbank, in der diese Seite ein Feld dafür hat:",
+    needsServerOr: "Oder starte die Werkbank; dort gibst du die Antwort auf dieser Seite ein:",
     keyPlane: "Schlüssel und Anfrage; alles lässt sich verschieben",
     keyPlaneShort: "Schlüssel und Anfrage: zieh q",
     valuePlane: "Werte und Ausgabe",
@@ -234,7 +234,7 @@ export const THEORY_TEXTS = {
     lengthsHelp:
       "Eine Anfrage, die die Längen sieht, teilt durch sie: Die Produkte sind in jeder Stichprobe gleich, und die zweite Wolke ist ein Punkt.",
     broken:
-      "Jeder Kopf kopiert einen Wert. Kopf 1 lässt anderswo mehr als 0,05 mit Wahrscheinlichkeit {broken}; bei {never} der Stichproben, denen mit lambda_a unter 0, hilft keine Größe.",
+      "Jeder Kopf kopiert einen Wert. Kopf 1 legt mit Wahrscheinlichkeit {broken} mehr als 0,05 auf andere Schlüssel. In {never} der Stichproben ist lambda_a kleiner als 0; dann hilft keine Größe.",
     lengthOfParts: "Länge B der Teile",
     addedPart: "{part} zu x_2 addiert",
     triangle: "Die Ebene durch die drei Eingaben, mit den Ausgaben",
@@ -247,7 +247,8 @@ export const THEORY_TEXTS = {
     onItself: "Das Gewicht von x_2 auf sich selbst ist {weight}.",
     above: "u_b schwebt {height} B über dieser Ebene; keine Gewichte erreichen es.",
     hullAnswer: "Für lange Teile ist c_2 einfach x_2, was auch immer addiert wird.",
-    rightOutputs: "{right} von 2 Ausgaben sind richtig. Klick auf einen Eintrag ändert ihn: 1, −1, nichts.",
+    rightOutputs:
+      "{right} von 2 Ausgaben sind richtig. Ein Klick auf einen Eintrag ändert ihn: 1, −1, nichts.",
     privacy: "Alles wird in dieser Seite berechnet; nichts wird irgendwohin gesendet.",
   },
 };

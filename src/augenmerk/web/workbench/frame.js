@@ -11,7 +11,7 @@ const TEXTS = {
   en: {
     skip: "Skip to content",
     lost: "The server does not answer. Retrying …",
-    unsent: "The server does not answer. Try again when it does.",
+    unsent: "The server does not answer. Try again later.",
     views: "Views",
     translate: "Translate",
     runs: "Runs",
@@ -25,7 +25,7 @@ const TEXTS = {
   de: {
     skip: "Zum Inhalt",
     lost: "Der Server antwortet nicht. Neuer Versuch …",
-    unsent: "Der Server antwortet nicht. Bitte noch einmal versuchen, wenn er es tut.",
+    unsent: "Der Server antwortet nicht. Bitte später noch einmal versuchen.",
     views: "Ansichten",
     translate: "Übersetzen",
     runs: "Läufe",
@@ -34,7 +34,7 @@ const TEXTS = {
     patterns: "Muster",
     api: "API",
     asTable: "Als Tabelle zeigen",
-    chartKeys: "Pfeiltasten lesen Punkt für Punkt.",
+    chartKeys: "Mit den Pfeiltasten liest du Punkt für Punkt.",
   },
 };
 

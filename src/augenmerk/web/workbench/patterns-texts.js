@@ -118,8 +118,9 @@ export const PATTERNS_TEXTS = {
     "about end_mass": "Das Gewicht auf dem Ende der Quelle.",
     "about punctuation_mass": "Das Gewicht auf Satzzeichen.",
     "about longest_run": "Die größte Zahl aufeinanderfolgender Wörter, die dasselbe Quellwort beachten.",
-    "about best_offset": "Um wie viele Wörter verschoben die Aufmerksamkeit besser zur Diagonale passt.",
-    "about offset_gain": "Um wie viel mehr Gewicht je Wort das ist.",
+    "about best_offset":
+      "Die Verschiebung in Wörtern, mit der die Aufmerksamkeit am besten zur Diagonale passt.",
+    "about offset_gain": "Das zusätzliche Gewicht je Wort auf der Diagonale bei dieser Verschiebung.",
     "about words": "Die Länge des Quellsatzes.",
     "kind monotone": "monoton",
     "kind inversion": "Umstellung",
@@ -135,7 +136,7 @@ export const PATTERNS_TEXTS = {
     plotLabel:
       "{count} Sätze: {y} gegen {x}. Pfeiltasten gehen von Punkt zu Punkt, mit Umschalt wählen sie ein Rechteck, Eingabe öffnet den Satz, Escape hebt die Auswahl auf.",
     plotHint:
-      "Ein Rechteck aufziehen wählt aus; ein Klick auf einen Punkt öffnet ihn. Mit Tasten: Pfeile, Umschalt mit Pfeilen, Eingabe, Escape.",
+      "Zieh ein Rechteck auf, um auszuwählen; ein Klick auf einen Punkt öffnet ihn. Mit Tasten: Pfeile, Umschalt mit Pfeilen, Eingabe, Escape.",
     listTitle: "Sätze",
     shown: "{count} Sätze, die deutlichsten ihrer Art zuerst",
     selected: "{count} ausgewählt",
@@ -150,8 +151,8 @@ export const PATTERNS_TEXTS = {
     sentence: "Satz {index}",
     openTranslate: "In Übersetzen öffnen",
     agreement:
-      "Verglichen mit wahren Verbindungen: {gold} echte Umstellungen, {found} gefunden; Genauigkeit {precision}, Trefferquote {recall}.",
-    without: "{count} Sätze ohne Wörter auf beiden Seiten haben keine Art.",
+      "Verglichen mit den Goldverbindungen: {gold} echte Umstellungen, {found} gefunden; Präzision {precision}, Trefferquote {recall}.",
+    without: "{count} Sätze haben auf einer Seite keine Wörter und daher keine Art.",
     previous: "Voriger Satz",
     next: "Nächster Satz",
     pointHint: "Auf ein Wort zeigen.",

@@ -46,7 +46,7 @@ const TEXTS = {
       "Aufmerksamkeit lässt sich für ein einzelnes Modell ändern, im Browser; hier übersetzen {count} gemeinsam. Bitte einen einzelnen Lauf wählen.",
     ownMechanism:
       "Die Aufmerksamkeit dieses Laufs ist ein eigener Mechanismus, in Python geschrieben; ein Browser kann sie nicht berechnen.",
-    privacy: "Was hier eingegeben wird, übersetzt dieser Server, der nichts davon behält.",
+    privacy: "Dieser Server übersetzt, was du eingibst, und speichert nichts davon.",
     changedInBrowser:
       "Geänderte Aufmerksamkeit wird im Browser berechnet, mit auf halbe Genauigkeit gerundeten Gewichten; die letzten Stellen können abweichen.",
     cannotRead: "nicht lesbar",
