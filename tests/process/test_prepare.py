@@ -448,7 +448,7 @@ class TestRefusals:
         path.write_text(json.dumps({**about, "format": 2}))
         with pytest.raises(
             AugenmerkError,
-            match=r"prepared\.json was written by .* in format 2, .* reads format 1; update it",
+            match=r"prepared\.json was written by .* in format 2, .* reads format 1; update your clone",
         ):
             PreparedCorpus.open(tmp_path / "corpus")
         path.write_text(json.dumps({"format": 1}))

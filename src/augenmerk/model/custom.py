@@ -52,7 +52,7 @@ def find_name(mechanism: str | type[Attention]) -> str:
     return str(mechanism) if is_name else load_mechanism(mechanism)
 
 
-def load_mechanisms(files_and_classes: Iterable[str]) -> None:
+def load_mechanisms(files_and_classes: Iterable[str | type[Attention]]) -> None:
     """Loads custom mechanisms; raises AugenmerkError if two different files would have one name."""
     loaded: dict[str, CustomMechanism] = {}
     for each in files_and_classes:

@@ -39,7 +39,7 @@ def study(
     *,
     jobs: int | None = None,
     out: str | Path | None = None,
-    attention: Sequence[str | type[Attention]] = (),
+    attention: str | type[Attention] | Sequence[str | type[Attention]] = (),
     loggers: Sequence[str] = (),
     device: str = "auto",
     threads: int | None = None,
@@ -63,7 +63,7 @@ def study(
     question, splits, beams, baseline, contrasts, sentences.
     """
     cluster = _choose_cluster(on, device, threads, cpus_per_job, gpus_per_job, ray_address, slurm)
-    load_mechanisms(map(find_name, attention))
+    load_mechanisms([attention] if isinstance(attention, str | type) else attention)
     for each in loggers:
         if not isinstance(each, str):
             raise AugenmerkError(
