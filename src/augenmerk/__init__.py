@@ -13,6 +13,8 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from augenmerk import data, theory
+    from augenmerk.api.diagram import diagram
+    from augenmerk.api.looking import faithfulness, patterns
     from augenmerk.api.probe import probe
     from augenmerk.api.run import Run, curves, open_run
     from augenmerk.api.score import score
@@ -28,9 +30,8 @@ if TYPE_CHECKING:
 
 _HOME = {
     **dict.fromkeys(("Run", "curves", "open_run"), "augenmerk.api.run"),
-    "train": "augenmerk.api.train",
-    "probe": "augenmerk.api.probe",
-    "score": "augenmerk.api.score",
+    **dict.fromkeys(("faithfulness", "patterns"), "augenmerk.api.looking"),
+    **{name: f"augenmerk.api.{name}" for name in ("diagram", "probe", "score", "train")},
     "AugenmerkError": "augenmerk.base.errors",
     **dict.fromkeys(("Bitext", "SentencePair", "open_bitext"), "augenmerk.data"),
     **dict.fromkeys(("Scores", "evaluate"), "augenmerk.evaluation.evaluate"),
@@ -62,12 +63,15 @@ __all__ = [
     "__version__",
     "curves",
     "data",
+    "diagram",
     "evaluate",
+    "faithfulness",
     "list_studies",
     "load",
     "load_mechanism",
     "open_bitext",
     "open_run",
+    "patterns",
     "probe",
     "score",
     "show",

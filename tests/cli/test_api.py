@@ -90,7 +90,9 @@ def test_hostile_names_are_escaped(shared_runs: SharedRuns, tmp_path: Path) -> N
     scores = run.evaluate("val", beam=1)
     translations = run.translator.translate(["<script>alert(1)</script>", "[bold]Hund[/]"])
     tree = run.translator.trace("<script> [/]", beam=2)
-    for shown in (run, scores, translations, tree, translations[0]):
+    hostile, path = "Ein <script>alert(1)</script> [/] Hund.", run.path
+    looks = [look(hostile, path) for look in (am.diagram, am.patterns, am.faithfulness)]
+    for shown in (run, scores, translations, tree, translations[0], *looks):
         assert "<script" not in shown._repr_html_()
         assert str(shown) is not None
     assert "[red]&lt;script&gt;&amp;" in run._repr_html_()

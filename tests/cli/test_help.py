@@ -147,7 +147,7 @@ def read_twins() -> dict[str, str]:
 
 
 TWINS = read_twins()
-WITHOUT_TWIN = "bench data demo diagram export faithfulness patterns serve config".split()
+WITHOUT_TWIN = "bench data demo export serve config".split()
 """Commands whose result Python has in other forms, which the reference names."""
 TIMES = {"seconds", "target_tokens_per_second", "sentences_per_second", "seconds_per_sentence"}
 

@@ -8,8 +8,8 @@ from typer import Argument, Option
 
 from augenmerk.base.console import show_status, warn
 from augenmerk.cli import options
-from augenmerk.cli.inputs import check_sentences
 from augenmerk.cli.terminal import print_json, print_written
+from augenmerk.text.words import check_sentences
 from augenmerk.web import MAX_BEAM
 
 app = typer.Typer()

@@ -14,6 +14,7 @@ from augenmerk.cli import inputs, options
 from augenmerk.cli.inputs import DataOptions
 from augenmerk.cli.options import GROUP, Group, grouped
 from augenmerk.cli.terminal import format_json
+from augenmerk.text.words import check_sentences
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -110,7 +111,7 @@ def _split_arguments(arguments: Sequence[str], models: Sequence[Path]) -> tuple[
         runs.insert(0, Path(first))
     elif sentences and inputs.is_folder(sentences[0]) and Path(sentences[0], "config.toml").exists():
         raise AugenmerkError(f"After the run directory '{sentences[0]}', {in_turn}")
-    inputs.check_sentences(sentences)
+    check_sentences(sentences)
     return runs, sentences
 
 

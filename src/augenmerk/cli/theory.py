@@ -186,12 +186,13 @@ def from_run(
     """Real queries and keys: norms, angles, margins, what could be copied, and what noise would do."""
     from augenmerk.api.probe import probe
     from augenmerk.cli import inputs
+    from augenmerk.text.words import check_sentences
 
     pictures.make_style()
     if sentence is None and (inputs.is_folder(run) or ("/" in run and " " not in run)):
         raise AugenmerkError(f"What should the run {run} translate? Give a sentence, in quotation marks.")
     path, text = (None, run) if sentence is None else (run, sentence)
-    inputs.check_sentences([text])
+    check_sentences([text])
     where: dict[str, Any] = {"step": step, "layer": layer, "head": head}
     found = probe(text, path, **where, beta=beta, eps=eps, samples=samples, seed=seed)
     if out is not None:

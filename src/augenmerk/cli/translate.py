@@ -15,9 +15,9 @@ from typer import Argument, Option
 from augenmerk.base.console import count_items, err, show_progress, warn
 from augenmerk.base.errors import AugenmerkError, format_message, remove_control_characters
 from augenmerk.cli import options
-from augenmerk.cli.inputs import check_sentences
 from augenmerk.cli.options import GROUP, Group, Search, grouped
 from augenmerk.cli.terminal import is_utf8
+from augenmerk.text.words import check_sentences
 
 if TYPE_CHECKING:
     from augenmerk.translation import Translation, Translator

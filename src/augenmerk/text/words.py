@@ -37,6 +37,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from augenmerk.base.errors import AugenmerkError
+
 Span = tuple[int, int]
 
 INVISIBLE = re.compile(
@@ -260,6 +262,16 @@ def sentence_spans(text: str, language: str | None = None) -> list[Span]:
     """
     spans = [span for span in _all_spans(text, Rules.of(language)) if _WORDS.search(text, *span)]
     return [_strip(text, 0, len(text))] if not spans and text.strip() else spans
+
+
+def check_sentences(sentences: Sequence[str]) -> None:
+    """Raises AugenmerkError if one of these sentences is empty or not UTF-8."""
+    for number, sentence in enumerate(sentences, 1):
+        if not sentence.strip():  # empty lines of a file are kept, but an empty argument is a mistake
+            raise AugenmerkError(f"Sentence {number} is empty; give a sentence, in quotation marks.")
+        # Python decodes bytes of an argument that are not UTF-8 to surrogates.
+        if not sentence.isascii() and any("\ud800" <= character <= "\udfff" for character in sentence):
+            raise AugenmerkError(f"Sentence {number} is not UTF-8; convert it to UTF-8.")
 
 
 def is_one_sentence(text: str, spans: Sequence[Span]) -> bool:

@@ -14,7 +14,7 @@ Line breaks in a text mean no more than spaces.
 
 import textwrap
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
@@ -185,17 +185,14 @@ class Question(Shown):
         return wording.show_question(self.exercise, self.hints, self._unscaled)
 
 
-class Questions(Shown):
+class Questions(Shown, list[Question]):
     """The questions of all tasks."""
 
-    def __init__(self, questions: Sequence[Question]) -> None:
-        self.questions = questions
-
     def to_dict(self) -> dict[str, Any]:
-        return {"questions": [each.to_dict() for each in self.questions]}
+        return {"questions": [each.to_dict() for each in self]}
 
     def show(self) -> "Iterator[RenderableType]":
-        for each in self.questions:
+        for each in self:
             yield from each.show()
             yield ""
 
@@ -209,11 +206,11 @@ def find_exercise(task: str) -> Exercise:
 
 def ask_all(out: str | Path | None = None, *, unscaled: bool = False) -> Questions:
     """Returns the questions of all tasks, and writes them to a Markdown file if one is named."""
-    found = Questions([Question(each, unscaled=unscaled) for each in EXERCISES.values()])
+    found = Questions(Question(each, unscaled=unscaled) for each in EXERCISES.values())
     if out is not None:
         if Path(out).suffix.lower() not in (".md", ".txt"):
             raise AugenmerkError(f"{out}: questions are written as Markdown, to a name that ends in .md.")
-        atomic_write(Path(out), [format_questions([each.exercise for each in found.questions]).encode()])
+        atomic_write(Path(out), [format_questions([each.exercise for each in found]).encode()])
     return found
 
 
