@@ -425,7 +425,7 @@ def test_nothing_sticks_out_on_a_phone(chromium: "Chromium", place: Place, schem
     view = RunsTab(context, place, "#run=one&run=deep/two&settings=all")
     view.wait("document.querySelectorAll('#charts path.mean').length === 4")
     view.tab.click("#new")
-    assert view.tab.inner_text(".start .main") == "Beginnen"
+    assert view.tab.inner_text(".start .main") == "Starten"
     assert view.sticks_out() == 0
     assert view.complaints == []
     context.close()
