@@ -1,11 +1,13 @@
 """Curves of training: what metrics.jsonl says is what is drawn, in pictures and in the terminal."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
 
 from augenmerk.base.errors import AugenmerkError
+from augenmerk.data import open_data
 from augenmerk.drawing.charts import (
     KINDS,
     RunCurves,
@@ -14,7 +16,11 @@ from augenmerk.drawing.charts import (
     render_terminal_curves,
 )
 from augenmerk.drawing.figures import LIGHT
+from augenmerk.evaluation.agreement import link_references
+from augenmerk.training.data import WATCHED_PAIRS
 from augenmerk.training.start import start
+from augenmerk.translation import load
+from augenmerk.translation.alignment import GoldLinks, compare_links
 from tests.support.command import fails_with_a_sentence, run_command, run_json
 from tests.support.runs import SharedRuns, tiny
 
@@ -104,6 +110,26 @@ def test_the_command_draws_finished_and_unfinished_runs(shared_runs: SharedRuns,
     begun.write_metrics(lines[:1])  # as they are while it is trained
     assert len(run_json("plot", begun.path, "--curve", "loss")["runs"][0]["curves"]["train_loss"]) == 1
     assert "ends in" in fails_with_a_sentence("plot", run.path, "--out", tmp_path / "curves.gif")
+
+
+def test_training_logs_the_entropy_and_the_alignment_error_of_the_attention(
+    shared_runs: SharedRuns, tmp_path: Path
+) -> None:
+    run = shared_runs.copy(tiny(), tmp_path / "run")
+    logged = min(run.read_metrics(), key=lambda epoch: epoch["validation_loss"])
+    pairs = list(open_data(run.config.data)["val"])[:WATCHED_PAIRS]
+    with load(run.path) as translator:
+        read = translator.score_all([(pair.source, pair.target) for pair in pairs])
+        rows = [row for one in read for row in one.attention]
+        entropies = [-sum(weight * math.log(weight) for weight in row if weight > 0) for row in rows]
+        assert logged["validation_entropy"] == pytest.approx(sum(entropies) / len(rows), abs=1e-3)
+        links = link_references(translator, pairs, None)[0]
+    gold = [GoldLinks.of(pair.alignment or ()) for pair in pairs]
+    error = compare_links(zip(links, gold, strict=True)).error
+    assert logged["validation_aer"] == pytest.approx(error, abs=0.01)
+    assert 0.1 < error < 1
+    mean = shared_runs.copy(tiny(model__attention="mean"), tmp_path / "mean").read_metrics()
+    assert not {"validation_entropy", "validation_aer"} & set(mean[0])
 
 
 def test_runs_of_the_same_name_are_told_apart_by_their_folders(

@@ -23,8 +23,8 @@ def plot(
     curve: Annotated[
         list[str] | None,
         Option(
-            help="loss, bleu, perplexity, learning-rate or speed; repeatable. Default: loss, bleu and "
-            "learning-rate, where the run has them."
+            help="loss, bleu, perplexity, entropy, aer, learning-rate or speed; repeatable. Default: loss, "
+            "bleu and learning-rate, where the run has them."
         ),
     ] = None,
     by: Annotated[str, Option(help="What to draw against: epoch, step or seconds.")] = "epoch",

@@ -122,6 +122,8 @@ KINDS: Mapping[str, CurveKind] = {
     "loss": CurveKind("loss", {"validation_loss": "validation", "train_loss": "training"}, "lowest"),
     "bleu": CurveKind("validation BLEU, greedy", {"validation_bleu": "validation"}, "highest"),
     "perplexity": CurveKind("validation perplexity", {"validation_perplexity": "validation"}, "lowest"),
+    "entropy": CurveKind("entropy of the attention, in nats", {"validation_entropy": "validation"}),
+    "aer": CurveKind("alignment error of the attention", {"validation_aer": "validation"}, "lowest"),
     "learning-rate": CurveKind("learning rate", {"learning_rate": "after the epoch"}, from_zero=True),
     "speed": CurveKind("target tokens per second", {"target_tokens_per_second": "training"}, from_zero=True),
 }

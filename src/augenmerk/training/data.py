@@ -35,10 +35,13 @@ from augenmerk.text.batching import (
 )
 from augenmerk.text.tokenizer import UNK, Tokenizer, TokenizerPair
 from augenmerk.translation import Translator
+from augenmerk.translation.alignment import GoldLinks, argmax_links, compare_links
 
 GREEDY = {"beam": 1, "n_best": 1, "sample": False, "mbr": False, "candidates": None, "precision": "fp32"}
 """Search settings of validation during training, which is greedy even if the run translates with a beam."""
 
+WATCHED_PAIRS = 100
+"""Validation pairs whose attention is measured after each epoch."""
 CACHED_SEGMENTATIONS = 2_000_000
 _MERGED = -1  # marks a symbol that was merged into the one before it
 
@@ -278,6 +281,7 @@ class Validation:
             references = [pair.target for pair in pairs]
             self._bleu = BleuScorer(references, lowercase=tokenizers.target.lowercase)
         self._words = count_words(pairs)
+        self._watched = pairs[:WATCHED_PAIRS]
         self._sources = tokenizers.source.encode_ids([pair.source for pair in pairs])
         data = encode_pairs(pairs, tokenizers.source.encode_ids, tokenizers.target.encode_ids)
         self._data = data.to(device)
@@ -290,9 +294,26 @@ class Validation:
             "validation_perplexity": loss.perplexity,
             "validation_word_perplexity": loss.word_perplexity(self._words),
         }
-        if self._bleu is not None:
-            with Translator([model.for_inference()], self._tokenizers, self._config) as translator:
-                found = translator.decode(self._sources, self._config.search.model_copy(update=GREEDY))
-            texts = [self._tokenizers.target.decode(best[0].ids) for best in found]
-            measured["validation_bleu"] = self._bleu.score(texts)
+        greedy = self._config.search.model_copy(update=GREEDY)
+        config = self._config.model_copy(update={"search": greedy})
+        with Translator([model.for_inference()], self._tokenizers, config) as translator:
+            if self._bleu is not None:
+                found = translator.decode(self._sources, greedy)
+                texts = [self._tokenizers.target.decode(best[0].ids) for best in found]
+                measured["validation_bleu"] = self._bleu.score(texts)
+            if translator.model.selective:
+                measured |= self._measure_attention(translator)
+        return measured
+
+    def _measure_attention(self, translator: Translator) -> dict[str, float]:
+        """Returns the mean entropy of the attention over words, in nats, and its error against gold links."""
+        read = translator.score_all([(pair.source, pair.target) for pair in self._watched])
+        weights = np.concatenate([one.attention.ravel() for one in read])
+        entropy = -float((weights * np.log(np.maximum(weights, 1e-12))).sum())
+        measured = {"validation_entropy": entropy / sum(len(one.attention) for one in read)}
+        links = [pair.alignment for pair in self._watched]
+        if None not in links:
+            ours = (argmax_links(one.attention[:-1, :-1].tolist()) for one in read)
+            gold = (GoldLinks.of(each or ()) for each in links)
+            measured["validation_aer"] = compare_links(zip(ours, gold, strict=True)).error
         return measured
