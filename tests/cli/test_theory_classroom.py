@@ -358,7 +358,7 @@ def test_mistakes_of_the_teacher_get_one_sentence(tmp_path: Path) -> None:
     )
     too_few = run_command("theory", "grade", write(tmp_path, TABLE), "--samples", "3")
     assert (too_few.code, too_few.out) == (2, "")
-    assert "Invalid value for '--samples': Input should be greater than or equal to 10" in too_few.err
+    assert "Invalid value for '--samples': '3' should be greater than or equal to 10" in too_few.err
 
 
 def test_names_and_answers_are_no_markup(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from typer import Option
 from typer.core import TyperGroup
 
 from augenmerk import __version__
-from augenmerk.base.errors import AugenmerkError, format_message
+from augenmerk.base.errors import AugenmerkError, format_message, shorten
 from augenmerk.base.process import exit_code
 from augenmerk.cli.terminal import discard_output, mute, prepare_streams, unmute
 from augenmerk.training.distributed import ignore_signals, own_rank, should_report_error, world_size
@@ -100,11 +100,14 @@ class _Commands(TyperGroup):
         return found
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
-        """Invokes a command; drops what pydantic, which reads choices for typer, puts before its messages."""
+        """Invokes a command; words what pydantic, which reads values for typer, finds wrong with one."""
         try:
             return super().invoke(ctx)
         except typer.BadParameter as error:
             error.message = error.message.removeprefix("Value error, ")
+            if error.message.startswith("Input ") and (found := getattr(error.__cause__, "errors", None)):
+                rule = error.message.removeprefix("Input ").partition(",")[0]
+                error.message = f"{shorten(repr(found()[0]['input']))} {rule}."
             raise
 
 
