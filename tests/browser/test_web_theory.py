@@ -263,7 +263,7 @@ def test_a_dark_page_prints_in_light_colours(open_page: Open) -> None:
     light, view = open_page("theme=light"), open_page("theme=dark")
     assert view.tab.evaluate(colour) != light.tab.evaluate(colour)
     view.tab.emulate_media(media="print")
-    assert view.tab.evaluate(colour) == light.tab.evaluate(colour)
+    view.tab.wait_for_function(f"expected => {colour} === expected", arg=light.tab.evaluate(colour))
 
 
 def test_1_3_does_not_open_with_its_answer(open_page: Open) -> None:

@@ -210,7 +210,7 @@ class TestCommand:
     def test_nothing_to_check(self, tmp_path: Path) -> None:
         assert "no such file" in fails_with_a_sentence("data", "check", tmp_path / "nowhere.tsv")
         said = fails_with_a_sentence("data", "check", "nowhere.md")
-        assert "no bitext called 'nowhere.md': there is no such file" in said
+        assert "no dataset, file or folder called 'nowhere.md'" in said
 
     @pytest.mark.skipif(not Path("/dev/null").is_char_device(), reason="there is no such device")
     def test_a_device_is_no_file(self) -> None:

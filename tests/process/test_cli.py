@@ -136,7 +136,9 @@ def test_export_and_read_back(tmp_path: Path) -> None:
 
 
 def test_bad_input_gets_one_sentence(tmp_path: Path) -> None:
-    assert "no bitext called 'bilderbuhc'" in fails_with_a_sentence("data", "show", "bilderbuhc")
+    assert "no dataset, file or folder called 'bilderbuhc'" in fails_with_a_sentence(
+        "data", "show", "bilderbuhc"
+    )
     assert "no split called 'dev'; there are: train, val, test" in fails_with_a_sentence(
         "data", "show", "bilderbuch", "--split", "dev"
     )

@@ -132,7 +132,7 @@ def test_beta_is_the_variance_if_there_is_another_scale() -> None:
     ("task", "answers", "reason"),
     [
         ("1.8", ["c"], "There is no task '1.8'"),
-        ("1.2", [], "asks for 1 formula .q = .*, not 0"),
+        ("1.2", [], "Give your answer, --query 'q = ...'"),
         ("1.7", [K, K, V], "each once"),
         ("1.7", ["u_a", Q, V], "K, Q and V are matrices"),
         ("1.2", [""], "it is empty"),
