@@ -138,6 +138,8 @@ def test_a_study_can_be_called_and_is_a_package() -> None:
         am.study()
     with pytest.raises(AugenmerkError, match="either in a file or by keywords"):
         am.study("small", base="quick")
+    with pytest.raises(AugenmerkError, match="either in a file or by keywords"):
+        am.study("small", seeds=5)
     with pytest.raises(AugenmerkError, match="trained by other processes"):
         am.study("small", loggers=[object()])  # type: ignore[list-item]
 
@@ -150,3 +152,11 @@ def test_a_logger_is_taken_as_it_is() -> None:
 
     own = Own()
     assert load_logger(own) is own
+
+
+def test_a_number_of_sentences_that_cannot_be_is_refused() -> None:
+    for look in (am.patterns, am.faithfulness):
+        with pytest.raises(AugenmerkError, match="-1 is below 0"):
+            look("Ein Hund schläft.", top=-1)
+    with pytest.raises(AugenmerkError, match="1 or more: not 0"):
+        am.diagram(split="test", count=0, out="maps")

@@ -101,6 +101,8 @@ def diagram(
         raise AugenmerkError(f"There is nothing to draw: give {choice}.")
     if split is not None and (index is None) == (count is None):
         raise AugenmerkError(f"Which sentences of '{split}'? Give --index I for one, or --count N for many.")
+    if count is not None and count < 1:
+        raise AugenmerkError(f"count is how many sentences to draw, 1 or more: not {count}.")
     if split is None and (index is not None or count is not None):
         raise AugenmerkError("--index and --count choose sentences of a split: add --split S.")
     check_sentences([] if text is None else [text])

@@ -91,6 +91,7 @@ def patterns(
     Takes what `augenmerk patterns` takes; `style` has keywords of pictures, such as title.
     """
     path = Path(run)
+    _check_top(top)
     if kind is not None and kind not in kinds.KINDS:
         raise AugenmerkError(f"There is no kind '{kind}'; the kinds are {', '.join(kinds.KINDS)}.")
     chosen_style = make_style(**{"title": f"Patterns in the attention of {path.resolve().name}", **style})
@@ -133,6 +134,7 @@ def faithfulness(
     takes; `style` has keywords of pictures, such as title.
     """
     path, indices = Path(run), as_list(index, int)
+    _check_top(top)
     single: dict[str, object] = {"--index": index, "--top": top, "--out": out}
     single |= {f"--{name.replace('_', '-')}": value for name, value in style.items() if name != "theme"}
     if wanted is not None:
@@ -170,6 +172,11 @@ def faithfulness(
     if out is not None:
         pages.write_faithfulness_page(Path(out), drops.chosen, drops.summary, chosen_style)
     return drops
+
+
+def _check_top(top: int | None) -> None:
+    if top is not None and top < 0:
+        raise AugenmerkError(f"top is how many sentences to show: {top} is below 0.")
 
 
 def _check_unused(options: Mapping[str, object], why: str) -> None:

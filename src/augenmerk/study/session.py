@@ -49,7 +49,7 @@ def study(
     ray_address: str | None = None,
     slurm: Sequence[str] = (),
     factors: Mapping[str, Sequence[Any]] | None = None,
-    seeds: int | Sequence[int] = 3,
+    seeds: int | Sequence[int] | None = None,
     data: str | Path | None = None,
     name: str | None = None,
     **declared: Any,
@@ -58,9 +58,9 @@ def study(
 
     A study is a file, or the name of a bundled one, as `augenmerk study` takes them. Or it is declared here:
     `factors` are settings with the values that are combined, such as {"model.attention": ["none", "mean"]};
-    a value may be a class that derives from `augenmerk.Attention`. `seeds` are how many, or which, and `data`
-    is what all runs learn from. Further keywords are the keys of a study file: base, settings, settings_for,
-    question, splits, beams, baseline, contrasts, sentences.
+    a value may be a class that derives from `augenmerk.Attention`. `seeds` are how many (default: 3), or
+    which, and `data` is what all runs learn from. Further keywords are the keys of a study file: base,
+    settings, settings_for, question, splits, beams, baseline, contrasts, sentences.
     """
     cluster = _choose_cluster(on, device, threads, cpus_per_job, gpus_per_job, ray_address, slurm)
     load_mechanisms([attention] if isinstance(attention, str | type) else attention)
@@ -71,13 +71,13 @@ def study(
             )
         load_logger(each)  # a mistake is found before anything is trained
     if file is not None:
-        if factors is not None or data is not None or declared:
+        if declared or any(each is not None for each in (factors, seeds, data, name)):
             raise AugenmerkError("A study is declared either in a file or by keywords; give one of them.")
         plan = read_study(find_study(str(file)))
     else:
         if data is not None:
             declared["settings"] = {**declared.get("settings", {}), "data.bitext": str(data)}
-        plan = _declare(name, factors, seeds, declared)
+        plan = _declare(name, factors, 3 if seeds is None else seeds, declared)
     folder = Path("runs") / f"study-{plan.name}" if out is None else Path(out)
     variants = (
         f"{escape(str(folder))}: {_count(len(plan.variants), 'variant')} x {_count(len(plan.seeds), 'seed')}"
