@@ -18,7 +18,9 @@ ENGINE = Path(augenmerk.web.__file__).parent / "engine"
 
 class WatchedTab:
     """A page in a tab, with all that it asks for and all complaints: those of the page and of the browser,
-    requests that fail, and requests for what is neither in the page nor beside it on its server."""
+    requests that fail, and requests for what is neither in the page nor beside it on its server.
+
+    A request that the page itself gives up, for a newer question or to go elsewhere, has not failed."""
 
     def __init__(self, context: "BrowserContext", address: str) -> None:
         self.complaints: list[str] = []
@@ -29,9 +31,13 @@ class WatchedTab:
         self.tab.set_default_timeout(TIMEOUT * 1000)
         self.tab.on("console", lambda message: self.complaints.append(message.text))
         self.tab.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.tab.on("requestfailed", lambda request: self.complaints.append(f"failed: {request.url}"))
+        self.tab.on("requestfailed", self._note_failure)
         self.tab.on("request", self._note_request)
         self.tab.goto(address)
+
+    def _note_failure(self, request: "Request") -> None:
+        if request.failure != "net::ERR_ABORTED":
+            self.complaints.append(f"failed: {request.url}")
 
     def _note_request(self, request: "Request") -> None:
         self.requests.append(request.url)

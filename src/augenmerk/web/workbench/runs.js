@@ -33,6 +33,7 @@ const view = {
   trainings: [],
   epochs: new Map(), // what is known of the picked runs, by name
   details: new Map(), // their settings
+  comparing: "", // the runs whose settings are being asked for
   now: 0,
   asking: "", // the run for which is asked how many epochs it shall have
   more: "", // what was written there
@@ -85,13 +86,16 @@ async function compare() {
   const picked = view.state.run.filter((each) => readable.has(each));
   for (const each of view.details.keys()) if (!picked.includes(each)) view.details.delete(each);
   const missing = picked.filter((each) => !view.details.has(each));
-  if (!missing.length) return;
+  // A server that takes longer than the time between two looks is not asked the same again.
+  if (!missing.length || String(missing) === view.comparing) return;
+  view.comparing = String(missing);
   try {
     const { runs } = await askDetails(missing);
     for (const run of runs) view.details.set(run.name, run);
   } catch (error) {
     view.trouble = error.message;
   }
+  view.comparing = "";
   draw();
 }
 
