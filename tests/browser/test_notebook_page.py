@@ -189,6 +189,8 @@ def test_the_frame_shows_the_page_without_anywidget(
     host.type(OTHER)
     host.settle(augenmerk.load(runs[0]).translate(OTHER).text)
     assert host.height() == 500
+    copied = host.page.locator("#copy [data-form]").all_inner_texts()
+    assert copied == ["SVG", "PNG", "JSON"]  # a link to the frame leads nowhere
     assert host.tab.title() == "notebook"
     assert host.complaints == []
     with pytest.raises(AugenmerkError, match=r"pip install '.\[notebook\]'"):

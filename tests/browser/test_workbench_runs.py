@@ -21,7 +21,7 @@ from augenmerk.run.directory import RunDirectory
 from augenmerk.serve import registry as folders
 from augenmerk.serve.limits import ServiceError
 from augenmerk.serve.registry import FolderSearch, ModelRegistry, is_run
-from augenmerk.serve.workbench.runs import nearest_preset
+from augenmerk.serve.workbench.runs import RunList, nearest_preset
 from augenmerk.serve.workbench.trainings import StartRequest, Trainings, check_start
 from augenmerk.web.templates import WEB
 from tests.support.browser import TIMEOUT, open_engine
@@ -136,6 +136,13 @@ def test_runs_are_listed_newest_first_with_their_states(place: Place) -> None:
     assert runs["one"]["done"] == runs["one"]["epochs"] == len(metrics) == 2
     assert runs["one"]["best"]["validation_loss"] == min(each["validation_loss"] for each in metrics)
     assert {run["name"]: run["state"] for run in place.look()["runs"]}["one"] == "finished"
+
+
+def test_a_run_that_the_command_line_names_is_listed_once(place: Place) -> None:
+    names = ["deep/two", "one"]
+    shutil.rmtree(place.folder / HOSTILE)
+    registry = ModelRegistry([place.folder / name for name in names], folder=place.folder)
+    assert sorted(run["name"] for run in RunList(registry.search).watch({})["runs"]) == names
 
 
 def test_only_epochs_that_a_page_does_not_have_are_sent(place: Place) -> None:

@@ -10,6 +10,7 @@ import { copyAnswer } from "./copy.js";
 import { fillSelect, find, findAll, onOtherWidth } from "./dom.js";
 import { drawEditor } from "./editor.js";
 import { chooseHeads, describeHeads } from "./heads.js";
+import { inNotebook } from "./models.js";
 import { describePlace, drawBeam } from "./panels.js";
 import { button, isolate } from "./parts.js";
 import { forgetChoices, PANELS, specifyState, UNITS, VIEWS } from "./state.js";
@@ -315,6 +316,7 @@ export function startPage(data, hooks) {
   exchangeModels(data.models);
   app.state = readState(location.hash, app.specification);
   if (location.protocol !== "file:") document.querySelector(".from-disk")?.remove();
+  if (inNotebook) document.querySelector("[data-form=link]").remove(); // the frame's address leads nowhere
   listen();
   readAddress(false);
   // What is shown first is painted before the model, which is most of the page, is decoded.
