@@ -12,7 +12,7 @@ from typer.core import TyperCommand
 from augenmerk.base.console import Shown, err, print_shown
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli.options import GROUP, MAX_SEED, Group, Json, Pictures, grouped
-from augenmerk.theory.exercises import EXERCISES, Exercise, Question, ask_all
+from augenmerk.theory.exercises import EXERCISES, Exercise, Question, ask_all, list_variants
 
 if TYPE_CHECKING:
     from augenmerk.drawing.figures import Picture
@@ -53,6 +53,15 @@ OPTIONS: dict[str, Any] = {
 """The options that exercises choose from; an exercise has its own defaults."""
 Asked = Annotated[bool, typer.Option("--question", help="Only state the question, without its answer.")]
 Hint = Annotated[int | None, typer.Option(help="The question with a hint; --hint 2 with two.", min=1, max=99)]
+
+
+VariantOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="TASK=NAME",
+        help=f"The variant of a task that is set; repeatable. There are {', '.join(list_variants())}.",
+    ),
+]
 
 
 class Grading(Group):
@@ -137,21 +146,34 @@ def _save(picture: "Picture", path: Path, pictures: Pictures) -> None:
     print_written(path)
 
 
-@app.command(epilog="Examples:  augenmerk theory questions    augenmerk theory questions --out questions.md")
+@app.command(
+    epilog="Examples:  augenmerk theory questions    augenmerk theory questions --tasks 1.1-1.4,1.6    "
+    "augenmerk theory questions --tasks 1.1-1.4 --variant 1.3=observation --language de --out fragen.html "
+    "--key loesungen.html"
+)
 def questions(
+    tasks: Annotated[
+        str, typer.Option(help="Which tasks, as names and ranges: 1.1-1.4,1.6. Default: all.")
+    ] = "",
+    variant: VariantOption = None,
+    language: Annotated[str, typer.Option(help="Language of the questions: en or de.")] = "en",
     unscaled: Unscaled = False,
     out: Annotated[
-        Path | None, typer.Option(help="Write them to this Markdown file, as a hand-out.", show_default=False)
+        Path | None,
+        typer.Option(help="Write them to a sheet: Markdown (.md), or a page to print (.html)."),
+    ] = None,
+    key: Annotated[
+        Path | None, typer.Option(help="Write the sheet with answers and typical mistakes, for the teacher.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """All questions, without their answers and hints."""
+    """The questions, without their answers and hints: of all tasks, or of some."""
     from augenmerk.cli.terminal import print_written
 
-    asked = ask_all(out, unscaled=unscaled)
-    if out is not None:
-        print_written(out)
-    if out is None or json:
+    asked = ask_all(out, tasks=tasks, variants=variant or (), language=language, key=key, unscaled=unscaled)
+    for path in filter(None, (out, key)):
+        print_written(path)
+    if (out is None and key is None) or json:
         _print(asked.to_dict(), asked, json)
 
 
@@ -201,14 +223,15 @@ def from_run(
 
 
 @app.command(
-    epilog="Examples:  augenmerk theory check 1.2 --query 'c(k_a + k_b)'    "
-    r"augenmerk theory check 1.2 --query '\alpha (\mathbf{k}_a + \mathbf{k}_b)'    "
-    "augenmerk theory check 1.4 --query 'q_1 = c mu_a' --query 'q_2 = c mu_b'"
+    epilog="Examples:  augenmerk theory check 1.2 --query 'c(k_a - k_b)'    "
+    r"augenmerk theory check 1.2 --query '\alpha (\mathbf{k}_a - \mathbf{k}_b)'    "
+    "augenmerk theory check 1.4 --query 'q_1 = mu_a + mu_b' --query 'q_2 = mu_a - mu_b'"
 )
 @grouped
 def check(
     task: Annotated[
-        str, typer.Argument(help="1.1 to 1.7; `augenmerk theory 1.2 --question` has the question.")
+        str,
+        typer.Argument(help="The task or variant; `augenmerk theory 1.2 --question` has the question."),
     ],
     query: Annotated[
         list[str] | None,
@@ -234,12 +257,17 @@ def check(
         raise typer.Exit(1)
 
 
-@app.command(epilog="Example:  augenmerk theory grade answers.csv --out grades.csv --page mistakes.html")
+@app.command(
+    epilog="Examples:  augenmerk theory grade answers.csv --out grades.csv --page mistakes.html    "
+    "augenmerk theory grade quiz.csv --variant 1.3=observation --column '1.2=Response 2'"
+)
 @grouped
 def grade(
     answers: Annotated[
         Path,
-        typer.Argument(help="A CSV file with the columns student, task, answers, or a column for each task."),
+        typer.Argument(
+            help="A CSV file: student, task, answers, or a column for each task, as forms export it."
+        ),
     ],
     out: Annotated[
         Path | None, typer.Option(help="Write the table with verdict, mistake and reason to this CSV file.")
@@ -252,14 +280,22 @@ def grade(
         typer.Option(help="Of several answers of a student to a task: all, or last, in the file's order."),
     ] = "all",
     student_column: Annotated[
-        str | None, typer.Option(help="Heading of the column with the students. Default: student, or name.")
+        str | None,
+        typer.Option(help="Heading of the column with the students. Default: student, name, ..."),
     ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TASK=HEADING", help="Heading of the column with the answers to a task; repeatable."
+        ),
+    ] = None,
+    variant: VariantOption = None,
     grading: Grading = GROUP,
     json: Json = False,
 ) -> None:
     """Grade the answers of a whole class: a verdict and a reason each, and how often each mistake was made.
 
-    A cell holds all formulas of an answer, such as: q_1 = c mu_a; q_2 = c mu_b. What cannot be read needs
+    A cell holds all formulas of an answer, such as: q_1 = ...; q_2 = ... What cannot be read needs
     review: it is never right and never wrong.
     """
     from augenmerk.cli.terminal import print_written
@@ -271,6 +307,8 @@ def grade(
         page=page,
         keep=keep,
         student_column=student_column,
+        columns=column or (),
+        variants=variant or (),
         **grading.settings,
         on_written=print_written,
     )

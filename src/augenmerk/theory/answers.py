@@ -47,6 +47,11 @@ _OPENING = re.compile(
     re.IGNORECASE,
 )
 """Words before a formula that mean no more than that it is the answer."""
+_STATEMENT = re.compile(
+    r"(?:^|[;,.\n]|\b(?:and|und)\b)\s*(?:(?i:statement|option|answer|aussage|antwort)\s*(?:[:=]|is|ist)?\s*"
+    r"\(?(?P<named>[A-Ha-h])\)?|\(?(?P<alone>[A-H])\)?)[\s.]*$"
+)
+"""The letter of a statement at the end of an answer; a small letter alone may be a number."""
 _EQUALS = re.compile(r"\s*(?::?=|≈|\\approx)")
 
 Signs = frozenset[int]
@@ -102,6 +107,7 @@ class Answers:
     signs: Mapping[str, Signs]  # whether a letter may be large (1), of any size (0) or small (-1)
     remarks: tuple[str, ...]  # how the text was understood, where that is not obvious
     incomplete: str = ""  # why this is not an answer, if there are too few formulas
+    statement: str = ""  # the letter of the statement that was chosen, if the task has some
 
     @property
     def has_fixed_scale(self) -> bool:
@@ -196,6 +202,18 @@ def _split_off_names(text: str) -> tuple[list[str], int]:
         plain = plain_name(name[0]) if name else ""
         names.append(re.sub(r"^([A-Za-z])([0-9])$", r"\1_\2", plain))
         index = equals.end()
+
+
+def split_off_statement(texts: Sequence[str], count: int) -> tuple[list[str], str]:
+    """Returns the texts without the letter of one of so many statements at the end of one, and the letter."""
+    left, statement = list[str](), ""
+    for text in texts:
+        found = _STATEMENT.search(text)
+        letter = (found["named"] or found["alone"]).upper() if found else ""
+        if found and not statement and ord(letter) - ord("A") < count:
+            text, statement = text[: found.start()], letter
+        left += [text] if text.strip() else []
+    return left, statement
 
 
 def read_answers(

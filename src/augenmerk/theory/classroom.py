@@ -6,20 +6,29 @@ review, by the teacher.
 
 import codecs
 import csv
+import html
 import io
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from augenmerk.base.errors import AugenmerkError, escape_csv, shorten
+from augenmerk.theory.columns import (
+    COLUMNS,
+    explain_columns,
+    find_students,
+    find_task_columns,
+    is_known,
+    name_task,
+    plain,
+)
 from augenmerk.theory.exercises import GRADED
 from augenmerk.theory.grading import check, check_samples
 from augenmerk.theory.results import MISTAKES
 
-COLUMNS = ("student", "task", "answers")
 MAX_BYTES = 10_000_000
 GRADE_COLUMNS = ("verdict", "mistake", "why", "remarks")
 """What grades add to the table of a class."""
@@ -28,8 +37,11 @@ MAX_EXAMPLES = 5  # the most answers that are shown for a mistake
 Verdict = Literal["right", "right if", "wrong", "needs review", "empty"]
 VERDICTS: tuple[Verdict, ...] = ("right", "right if", "wrong", "needs review", "empty")
 
-_TASK = re.compile(r"(?:task|question|aufgabe|frage)?\s*1\s*[.,]\s*([1-7])", re.IGNORECASE)
-_TASK_IN_HEADING = re.compile(r"(?<![\d.,])1\s*[.,]\s*([1-7])(?!\s*[.,]?\d)")
+NOTHING = "-"
+"""What Moodle writes where there is no answer."""
+AVERAGES = ("overall average", "gesamtdurchschnitt")
+"""The name of the last row in some of Moodle's tables."""
+_TAG = re.compile(r"</?(?:p|br|div|span)\b[^<>]*>", re.IGNORECASE)
 _ESCAPED = re.compile(r"'(?=\s*[-=+@])")  # as this command escapes what a spreadsheet takes for a formula
 
 
@@ -78,11 +90,17 @@ class GradedAnswer:
         return {**vars(self), "holds": holds}
 
 
-def read_answer_sheet(path: Path, student_column: str | None = None) -> AnswerSheet:
+def read_answer_sheet(
+    path: Path,
+    student_column: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    variants: Mapping[str, str] | None = None,
+) -> AnswerSheet:
     """Reads the table; raises AugenmerkError if the file is not UTF-8, or lacks a column or an answer.
 
-    The students are in the column of this heading; by default in `student`, or else in `name`. A table that
-    has a column for each task, as forms on the web write it, gets a row for each of these cells.
+    The students are in the column of this heading; by default in one that `columns.py` knows. A table that
+    has a column for each task, as forms on the web write it, gets a row for each of these cells; `columns`
+    are headings of some of them, by task. `variants` are those that count, by task.
     """
     if (size := path.stat().st_size) > MAX_BYTES:
         raise AugenmerkError(f"{path} has {size:,} bytes; answers of a class have up to {MAX_BYTES:,}.")
@@ -94,15 +112,22 @@ def read_answer_sheet(path: Path, student_column: str | None = None) -> AnswerSh
         remedy = "save the table as CSV in UTF-8 (in Excel: Save As, CSV UTF-8)"
         raise AugenmerkError(f"{path}, line {line}: this is not UTF-8; {remedy}.") from None
     headings = table[0][1]
-    names = _name_columns(path, headings, student_column)
-    tasks = {} if {"task", "answers"} & set(names) else _find_task_columns(path, headings)
+    students = find_students(path, headings, student_column)
+    names = [name if (name := plain(h)) in COLUMNS[1:] else h.strip() for h in headings]
+    names = ["student" if students == (i,) else name for i, name in enumerate(names)]
+    rows_below = [cells for _, cells in table[1:]]
+    tasks = (
+        {}
+        if not columns and {"task", "answers"} & set(names)
+        else find_task_columns(path, headings, rows_below, columns or {})
+    )
     kept = [i for i in range(len(names)) if i not in tasks]
-    columns = (*(names[i] for i in kept), *(("task", "answers") if tasks else ()))
-    if any(columns.count(name) != 1 for name in COLUMNS):
-        raise AugenmerkError(
-            f"{path}: the columns are {_quote(headings)}. Needed are {', '.join(COLUMNS)}, once "
-            "each, or student and a column for each task such as 1.2: rename them in the first line."
-        )
+    own_columns = (*(names[i] for i in kept), *(("task", "answers") if tasks else ()))
+    if len(students) > 1:
+        own_columns = ("student", *own_columns)
+    if any(own_columns.count(name) != 1 for name in COLUMNS):
+        has_answers = bool(tasks) or {"task", "answers"} <= set(names)
+        raise AugenmerkError(explain_columns(path, headings, bool(students), has_answers))
     rows = []
     for line, cells in table[1:]:
         last = len(names) - 1
@@ -112,17 +137,28 @@ def read_answer_sheet(path: Path, student_column: str | None = None) -> AnswerSh
         padded = [*cells, *[""] * len(names)][: len(names)]
         misfit = any(cell.strip() for cell in cells[len(names) :]) or (len(cells) < len(names) and not tasks)
         problem = f"The row has {len(cells)} cells, and the table {len(names)} columns." if misfit else ""
-        own = tuple(padded[i] for i in kept)
+        joined = " ".join(padded[i].strip() for i in students).strip()
+        if joined.casefold() in AVERAGES:
+            continue
+        own = (*([joined] if len(students) > 1 else ()), *(padded[i] for i in kept))
         for each in [(*own, task, padded[i]) for i, task in tasks.items()] or [own]:
-            by_name = dict(zip(columns, each, strict=True))
+            by_name = dict(zip(own_columns, each, strict=True))
             student, task, answers = (_ESCAPED.sub("", by_name[name]).strip() for name in COLUMNS)
-            task = f"1.{named[1]}" if (named := _TASK.fullmatch(task)) else task
+            task = name_task(task)
             given = answers or len(cells) > len(names)
+            answers = "" if answers == NOTHING and tasks else _strip_tags(answers)
+            task = (variants or {}).get(task, task)
             rows.append(Row(line, student, task, answers, each, problem if given else ""))
     if not rows:
         raise AugenmerkError(f"{path} has no answers, only the line that names the columns.")
     task_columns = tuple(headings[i].strip() for i in tasks)
-    return AnswerSheet(columns, tuple(rows), delimiter, data.startswith(codecs.BOM_UTF8), task_columns)
+    marked = data.startswith(codecs.BOM_UTF8)
+    return AnswerSheet(own_columns, tuple(rows), delimiter, marked, task_columns)
+
+
+def _strip_tags(answers: str) -> str:
+    """Returns the text of an answer that was written in an editor for web pages."""
+    return html.unescape(_TAG.sub(" ", answers)).strip() if _TAG.search(answers) else answers
 
 
 def _parse(path: Path, text: str) -> tuple[str, list[tuple[int, list[str]]]]:
@@ -134,7 +170,7 @@ def _parse(path: Path, text: str) -> tuple[str, list[tuple[int, list[str]]]]:
         delimiter, first = given[1], first + 1
     else:
         cells = {sign: heading.split(sign) for sign in (",", ";", "\t")}
-        delimiter = max(cells, key=lambda sign: (sum(map(_is_ours, cells[sign])), len(cells[sign])))
+        delimiter = max(cells, key=lambda sign: (sum(map(is_known, cells[sign])), len(cells[sign])))
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     table, line = [], 1
     try:
@@ -149,51 +185,6 @@ def _parse(path: Path, text: str) -> tuple[str, list[tuple[int, list[str]]]]:
     if not table:
         raise AugenmerkError(f"{path} is empty; its first line must name the columns {', '.join(COLUMNS)}.")
     return delimiter, table
-
-
-def _plain(heading: str) -> str:
-    heading = heading.strip().strip('"').strip().casefold()
-    return "answers" if heading == "answer" else heading
-
-
-def _is_ours(heading: str) -> bool:
-    return _plain(heading) in (*COLUMNS, "name") or bool(_find_task(heading))
-
-
-def _find_task(heading: str) -> str:
-    """Returns the task of a heading with one number of a task, such as `Aufgabe 1.4 - two heads`, or ""."""
-    found = _TASK_IN_HEADING.findall(heading)
-    return f"1.{found[0]}" if len(found) == 1 else ""
-
-
-def _name_columns(path: Path, headings: Sequence[str], student_column: str | None) -> list[str]:
-    """Returns the headings, with our names for our columns."""
-    plain = list(map(_plain, headings))
-    students = _plain(student_column or ("student" if "student" in plain else "name"))
-    if student_column is not None and students not in plain:
-        raise AugenmerkError(
-            f"{path}: no column is called '{student_column}'; the columns are {_quote(headings)}."
-        )
-    plain = ["student" if name == students else name for name in plain]
-    return [n if n in COLUMNS else heading.strip() for n, heading in zip(plain, headings, strict=True)]
-
-
-def _quote(headings: Sequence[str]) -> str:
-    return shorten(", ".join(f"'{heading.strip()}'" for heading in headings), 300)
-
-
-def _find_task_columns(path: Path, headings: Sequence[str]) -> dict[int, str]:
-    """Returns the tasks of the columns that have one."""
-    found: dict[int, str] = {}
-    for task in GRADED:
-        columns = [i for i, heading in enumerate(headings) if _find_task(heading) == task]
-        # A column "1.2" beside "points for 1.2" is the one.
-        columns = [i for i in columns if _TASK.fullmatch(headings[i].strip())] or columns
-        if len(columns) > 1:
-            named = _quote([headings[i] for i in columns])
-            raise AugenmerkError(f"{path}: two columns are for task {task}, {named}; rename one of them.")
-        found |= dict.fromkeys(columns, task)
-    return dict(sorted(found.items()))
 
 
 def grade_sheet(

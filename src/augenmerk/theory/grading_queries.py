@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.theory.answers import Answers, show_names
 from augenmerk.theory.attention import Array, choose_scale, orthonormal, softmax, total_variation
-from augenmerk.theory.copying import reach
-from augenmerk.theory.expressions import NotFiniteError
-from augenmerk.theory.grading import (
+from augenmerk.theory.choices import (
     Choice,
     Experiment,
     Letters,
-    Outcome,
     distinct_values,
     find_choice,
     find_limit,
     settle,
 )
+from augenmerk.theory.copying import reach
+from augenmerk.theory.expressions import NotFiniteError
+from augenmerk.theory.grading import Outcome
 from augenmerk.theory.noise import KeyNoise
 from augenmerk.theory.results import MISTAKES
 
@@ -45,13 +45,14 @@ class Condition:
     dim: int
     beta: float = 0.0
     sort: str = "orthonormal"
-    """The kind of keys in 1.1: orthonormal, random, flat (few dimensions, very different lengths) or far
-    (random, and all of them far from the origin)."""
+    """The kind of keys in 1.1: orthonormal, random, flat (few dimensions, very different lengths), far
+    (random, and all of them far from the origin) or sphere (of length 1)."""
     first_only: bool = False
     """Whether only the first key is noisy, as in 1.5, which has no name for the variance."""
 
     def __str__(self) -> str:
         kinds = {"random": "random keys", "flat": "keys of unequal length", "far": "keys far from 0"}
+        kinds["sphere"] = "keys of length 1"
         noise = f" with beta {self.beta:g}" if self.beta and not self.first_only else ""
         return f"{self.keys} {kinds.get(self.sort, 'keys')} in {self.dim} dimensions{noise}"
 
@@ -120,6 +121,8 @@ def _draw_copying(condition: Condition, rng: np.random.Generator) -> tuple[Array
         keys = rng.standard_normal((condition.keys, condition.dim))
         if condition.sort == "flat":
             keys *= rng.uniform(0.3, 3.0, size=(condition.keys, 1))
+        if condition.sort == "sphere":
+            keys /= np.linalg.norm(keys, axis=1, keepdims=True)
         if condition.sort == "far":
             keys += FAR * orthonormal(1, condition.dim, rng)
         # With a large margin: the question is whether the query is right, not whether c is large enough.
@@ -286,10 +289,10 @@ class QueryExperiment(Experiment):
         choice, trials = self._try_choices(texts)
         rows = [trial.as_row() for trial in trials]
         if choice:
-            return Outcome(choice, rows, choice.introduce(_explain_success(trials)))
+            return Outcome(rows, choice.introduce(_explain_success(trials)), only_if=choice.only_if)
         self.check_decided()
         mistake, why, missing = _explain_failure(self.answers, trials)
-        return Outcome(None, rows, why, mistake, missing)
+        return Outcome(rows, why, mistake, missing_scale=missing)
 
     def _try_choices(self, texts: Sequence[str]) -> tuple[Choice | None, list[Trial]]:
         numbers = range(len(self.conditions))

@@ -10,16 +10,16 @@ import numpy as np
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.theory.attention import Array, orthonormal, softmax
-from augenmerk.theory.expressions import NotFiniteError
-from augenmerk.theory.grading import (
+from augenmerk.theory.choices import (
     Choice,
     Experiment,
     Letters,
-    Outcome,
     distinct_values,
     find_choice,
     settle,
 )
+from augenmerk.theory.expressions import NotFiniteError
+from augenmerk.theory.grading import Outcome
 from augenmerk.theory.self_attention import INPUTS, PARTS, WANTED, as_sum
 
 TOLERANCE = 0.01  # an answer holds if outputs are this near to what they should be, in units of B
@@ -139,10 +139,10 @@ class SelfExperiment(Experiment):
         numbers = range(len(self.conditions))
         rows = [self._attempt(n, settle(self, n, choice) if choice else self._fail(n)) for n in numbers]
         if choice and all(row["holds"] for row in rows):
-            return Outcome(choice, rows, choice.introduce(self._explain_success(rows)))
+            return Outcome(rows, choice.introduce(self._explain_success(rows)), only_if=choice.only_if)
         self.check_decided()
         explain = _explain_output if len(self._names) == 1 else _explain_projections
-        return Outcome(None, rows, *explain(next(row for row in rows if not row["holds"])))
+        return Outcome(rows, *explain(next(row for row in rows if not row["holds"])))
 
     def _fail(self, number: int) -> Letters:
         """Returns equal letters with which an answer fails that no choice of them saves."""

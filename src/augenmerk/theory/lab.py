@@ -13,7 +13,8 @@ from augenmerk.base.files import atomic_write
 from augenmerk.base.frames import Rows
 from augenmerk.drawing.html import render_template
 from augenmerk.theory import classroom, wording
-from augenmerk.theory.exercises import EXERCISES, find_exercise
+from augenmerk.theory.columns import choose_columns
+from augenmerk.theory.exercises import EXERCISES, choose_variants, find_exercise
 from augenmerk.theory.results import Result, Setup
 
 
@@ -51,6 +52,8 @@ def grade(
     page: str | Path | None = None,
     keep: str = "all",
     student_column: str | None = None,
+    columns: Iterable[str] = (),
+    variants: Iterable[str] = (),
     samples: int = 100,
     seed: int = 1,
     scale: float | None = None,
@@ -59,6 +62,7 @@ def grade(
     """Grades the answers of a class in a CSV file, and writes the grades and a page of the mistakes.
 
     Takes what `augenmerk theory grade` takes; `scale` is as in `attend`. Calls `on_written` with each file.
+    `columns` are such as `1.2=Response 2`, and `variants` such as `1.3=observation`.
     """
     if keep not in ("all", "last"):
         raise AugenmerkError(f"--keep {keep}: expected all or last.")
@@ -68,7 +72,8 @@ def grade(
             raise AugenmerkError(f"{path} has the answers; give the grades another name.")
         if path is not None and not path.parent.is_dir():  # before anything is graded
             raise AugenmerkError(f"{path}: there is no folder {path.parent}.")
-    every = classroom.read_answer_sheet(sheet_path, student_column)
+    chosen = choose_variants(variants)
+    every = classroom.read_answer_sheet(sheet_path, student_column, choose_columns(columns), chosen)
     sheet = classroom.keep_last_answers(every) if keep == "last" else every
     with show_progress(MofNCompleteColumn()) as show:
         graded = classroom.grade_sheet(

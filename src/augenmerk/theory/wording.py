@@ -113,6 +113,8 @@ def show_question(exercise: "Exercise", hints: int, unscaled: bool = False) -> I
     yield f"[bold]{exercise.task}  {escape(exercise.title)}[/]"
     for paragraph in exercise.text.split("\n"):
         yield from _wrap(paragraph)
+    for letter, statement in zip("ABCDEFGH", exercise.statements, strict=False):
+        yield from _wrap(statement, f"{letter}  ", "bold", 3)
     if exercise.names:
         yield ""
         wide = max(map(len, exercise.names)) + 2

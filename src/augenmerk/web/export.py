@@ -290,7 +290,7 @@ def describe_theory() -> dict[str, Any]:
         "questions": [
             {**exercise.to_dict(len(exercise.hints)), "de": _describe_wording(exercise.german)}
             for exercise in EXERCISES.values()
-            if exercise.german
+            if exercise.german and not exercise.is_variant
         ],
         "colours": {theme.name: [*theme.series, EIGHTH[theme.name]] for theme in (LIGHT, DARK)},
         "copying": {"keys": keys.round(3).tolist(), "values": plane_values(8).round(3).tolist()},
