@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser as Chromium
     from playwright.sync_api import BrowserContext
 
-TASKS = ("play", *GRADED)
+TASKS = ("play", *(task for task in GRADED if not EXERCISES[task].is_variant))
 HOSTILE = "<img src=x onerror=\"document.title='pwned'\">"
 
 
@@ -282,9 +282,11 @@ def test_1_3_does_not_open_with_its_answer(open_page: Open) -> None:
 @pytest.mark.parametrize("task", ["1.4", "1.5"])
 def test_one_head_against_two(open_page: Open, task: str) -> None:
     view = open_page(f"task={task}")
-    view.wait_for_text(".count", "2,000 samples")
+    view.wait_for_text(".said-now", "q1 =")
+    assert view.tab.inner_text(".count") == "1 sample"
     view.control("reveal")
     view.wait_for_text(".said-now", "copies one value")
+    view.wait_for_text(".count", "2,000 samples")
     values, betas = plane_values(8), (0.1, 0.1) if task == "1.4" else (0.5, 0.0)
     mean, deviation = view.table()
     for place, heads in ((2, [[20.0, 20.0]]), (6, [[20.0, 0.0], [0.0, 20.0]])):

@@ -15,8 +15,8 @@ import { Plane, point } from "./plane.js";
 const ALPHA = 1e-6; // the tiny variance of 1.5
 const BREAKS_EPS = 0.05; // a head is broken if it leaves more than this elsewhere
 const ASIDE = [0.25, 1.3]; // a query that is no answer
-const TWO = { q: [1, 1], q1: [1.1, 0.7], q2: [0.55, 1], s: 20 };
-/** In 1.3 there is one sample at first: what many look like is asked for. */
+/** There is one sample at first: what many look like is asked for. */
+const TWO = { q: ASIDE, q1: [1.1, 0.7], q2: [0.55, 1], s: 20, samples: 1 };
 const STARTS = {
   1.2: { q: ASIDE, s: 4 },
   1.3: { q: ASIDE, s: 10, beta: 0.1, samples: 1 },

@@ -34,6 +34,7 @@ export const THEORY_TEXTS = {
     "of dim": "d",
     "of beta": "β",
     "keys flat": "of unequal length",
+    "keys sphere": "of length 1",
     "keys far": "far from 0",
     verdict: "verdict",
     yes: "correct",
@@ -150,6 +151,7 @@ export const THEORY_TEXTS = {
     "of error": "Fehler",
     "keys random": "zufällig",
     "keys flat": "verschieden lang",
+    "keys sphere": "von Länge 1",
     "keys far": "fern von 0",
     "mistake no scale":
       "Die Richtung stimmt, aber die Anfrage ist so kurz, dass der Softmax nicht entscheidet.",
@@ -169,6 +171,12 @@ export const THEORY_TEXTS = {
     "mistake zero query": "Die Anfrage ist 0 und beachtet alles gleich.",
     "mistake right under a condition":
       "Das gilt nur für bestimmte Werte der Buchstaben, etwa t = c, oder bis zu einer gewissen Größe.",
+    "mistake sees the sample":
+      "Die Anfragen werden gewählt, bevor die Schlüssel gezogen werden: Sie dürfen nur die Mittel benutzen.",
+    "mistake lengths left out": "Die Längen der Schlüssel stecken in jedem Produkt mit ihnen.",
+    "mistake other logits":
+      "Jedes Produkt hat die Länge des eigenen Schlüssels als Faktor, oder ihr Quadrat, und keine andere.",
+    "mistake another statement": "Die Produkte stimmen, aber die Aussage folgt nicht aus ihnen.",
     "mistake incomplete": "Es sind weniger Formeln, als die Aufgabe verlangt.",
     "mistake another output": "c_2 ist etwas anderes: Welches Produkt mit x_2 ist das größte?",
     "mistake wrong value":
