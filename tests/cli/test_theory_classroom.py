@@ -160,7 +160,7 @@ def test_a_heading_with_one_number_of_a_task_is_its_column(tmp_path: Path) -> No
         ("id;task;answers\nAda;1.2;k_a\n", "the columns are 'id', 'task', 'answers'"),
         (
             "Timestamp;Name;Sache;Text\nx;Ada;1.2;k_a\n",
-            "the columns are 'Timestamp', 'Name', 'Sache', 'Text'. Needed are .* --column '1.2=HEADING'",
+            "the columns are 'Timestamp', 'Name', 'Sache', 'Text'. Needed are .*--column '1.2=HEADING'",
         ),
         (
             "Timestamp,Matrikel,Frage 1.2\nx,Ada,k_a\n",

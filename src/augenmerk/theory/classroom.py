@@ -293,7 +293,7 @@ class MistakeCount:
 class TaskSummary:
     task: str
     answers: int
-    verdicts: dict[Verdict, int]
+    verdicts: Mapping[str, int]
     mistakes: tuple[MistakeCount, ...]  # the most frequent first
 
 
