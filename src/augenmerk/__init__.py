@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from augenmerk import data, theory
+    from augenmerk import data, lab, theory
     from augenmerk.api.diagram import diagram
     from augenmerk.api.looking import faithfulness, patterns
     from augenmerk.api.probe import probe
@@ -45,7 +45,7 @@ _HOME = {
     "show": "augenmerk.web.notebook",
 }
 """The names that are not modules, and where they are."""
-_MODULES = ("data", "study", "theory")
+_MODULES = ("data", "lab", "study", "theory")
 
 __all__ = [
     "Attention",
@@ -66,6 +66,7 @@ __all__ = [
     "diagram",
     "evaluate",
     "faithfulness",
+    "lab",
     "list_studies",
     "load",
     "load_mechanism",

@@ -18,6 +18,8 @@ from augenmerk.base import config
 from augenmerk.base.config import RunConfig
 from augenmerk.cli import EXAMPLE_WIDTH, app, lay_out_examples
 from augenmerk.data import Bitext, multi30k
+from augenmerk.lab.exercises import EXERCISES
+from augenmerk.lab.naming import read_reference
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study import demo, plan
 from tests.cli.test_demo import small
@@ -94,6 +96,7 @@ def make_folder(shared_runs: SharedRuns, folder: Path) -> Path:
     (folder / "answers.csv").write_text("student,task,answer\nAda,1.2,c*(k_a + k_b)\n", encoding="utf-8")
     quiz = "First name,Surname,Response 1,Response 2\nAda,Lovelace,-,c*(k_a + k_b)\n"
     (folder / "quiz.csv").write_text(quiz, encoding="utf-8")
+    (folder / "lab.py").write_text("\n".join(map(read_reference, EXERCISES)), encoding="utf-8")
     (folder / "mine.toml").write_text(STUDY, encoding="utf-8")
     return folder
 

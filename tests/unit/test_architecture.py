@@ -10,7 +10,7 @@ PACKAGE = Path(augenmerk.__file__).parent
 
 ROOMS = (
     *("base", "text", "cluster", "data", "drawing", "search", "inference", "model", "run"),
-    *("translation", "evaluation", "analysis", "training", "theory", "study", "web", "serve", "bench"),
+    *("translation", "evaluation", "analysis", "training", "theory", "lab", "study", "web", "serve", "bench"),
     *("api", "cli"),
 )
 """From the ground up. A room may import the rooms before it; nothing after it."""
@@ -26,6 +26,7 @@ ONLY = {
     "model": {"base", "inference", "search", "text"},
     "run": {"base", "text"},
     "theory": {"base", "drawing"},
+    "lab": {"base"},
     "web": {"analysis", "base", "drawing", "inference", "run", "text", "theory", "translation"},
 }
 """Rooms that may import less than their position permits."""

@@ -28,6 +28,7 @@ def test_the_public_names() -> None:
         "diagram",
         "evaluate",
         "faithfulness",
+        "lab",
         "list_studies",
         "load",
         "load_mechanism",

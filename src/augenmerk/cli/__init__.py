@@ -47,6 +47,7 @@ COMMANDS = {
     "config": "Explain the settings of runs, and show those of a preset.",
     "bench": "Measure the speed of training and translating.",
     "theory": "What attention can compute: exercises, drawn and graded.",
+    "lab": "Exercises in code, checked, with the mistake named.",
 }
 """The commands in the order of `augenmerk --help`, each with a summary of at most 60 characters.
 

@@ -1,0 +1,236 @@
+"""Grades one answer: runs it on all inputs of its exercise, and names what is wrong."""
+
+import inspect
+import signal
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from augenmerk.base.errors import shorten
+from augenmerk.lab.exercises import Exercise
+from augenmerk.lab.naming import Named, compile_reference, name_mistakes, say_observed
+from augenmerk.lab.outcomes import (
+    Case,
+    Outcome,
+    call,
+    list_missing_layers,
+    list_tensors,
+    to_double,
+    to_trained,
+)
+
+MAX_SHOWN = 16
+"""Numbers of a tensor that are shown; of a larger one only the shape is."""
+
+
+class TooSlowError(BaseException):
+    """Raised by a timer; a BaseException, so that `except Exception` in an answer does not catch it."""
+
+
+@contextmanager
+def limit_seconds(seconds: float | None) -> Iterator[None]:
+    """Raises TooSlowError after so many seconds of computing; never without setitimer, as on Windows."""
+    if seconds is None or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise TooSlowError
+
+    before = signal.signal(signal.SIGPROF, stop)
+    # Again each second, in case something catches the exception.
+    signal.setitimer(signal.ITIMER_PROF, seconds, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+@dataclass
+class Grading:
+    """What is found about an answer, as data for `report.score`."""
+
+    exercise: str
+    verdict: str = "right"
+    passed: int = 0
+    experiments: int = 0
+    findings: list[dict[str, str]] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    example: dict[str, str] = field(default_factory=dict)
+
+    def add(self, named: Named) -> None:
+        mistake, sentence = named
+        self.verdict = "wrong"
+        self.findings.append({"mistake": mistake.id, "says": sentence[:1].upper() + sentence[1:]})
+
+
+def grade(
+    exercise: Exercise,
+    answer: Any,
+    seed: int,
+    files: Sequence[str] | None = None,
+    seconds: float | None = None,
+) -> dict[str, Any]:
+    """Grades a class or a function, which is defined in one of the files.
+
+    A single call may compute for so many seconds; only in the main thread of a process.
+    """
+    files = _find_files(answer) if files is None else files
+    found = Grading(exercise.name)
+    try:
+        _grade(exercise, answer, found, exercise.make_cases(seed), files, seconds)
+    except TooSlowError as error:
+        place = _find_line(error, files)
+        found.add(say_observed("too slow", f"{seconds:g}", f": {place}" if place else ""))
+    return vars(found)
+
+
+def _grade(
+    exercise: Exercise,
+    answer: Any,
+    found: Grading,
+    cases: Sequence[Case],
+    files: Sequence[str],
+    seconds: float | None,
+) -> None:
+    def try_answer(case: Case, **how: Any) -> Outcome:
+        with limit_seconds(seconds):
+            return call(answer, case, **how)
+
+    found.experiments = len(cases)
+    if not callable(answer):
+        found.add(say_observed("error", f"{exercise.object} is no class or function."))
+        return
+    outcomes = []
+    for case in cases:
+        outcomes.append(try_answer(case))
+        if isinstance(outcomes[-1].error, NotImplementedError):
+            found.verdict = "not done"
+            return
+    reference = compile_reference(exercise.name)
+    expected = [call(reference, case, each.weights) for case, each in zip(cases, outcomes, strict=True)]
+    right = [one.equals(other) for one, other in zip(outcomes, expected, strict=True)]
+    found.passed = sum(right)
+    if any(each.changed for each in outcomes):
+        found.add(say_observed("input changed"))
+    again = (try_answer(case, seed=1) for case in cases)
+    if not all(one.equals(other) for one, other in zip(outcomes, again, strict=True)):
+        found.add(say_observed("random"))
+    elif not all(right):
+        _explain(exercise, found, cases, outcomes, expected, files)
+    elif not found.findings:
+        _look_closer(found, cases[-1], try_answer, partial(call, reference))
+
+
+def _explain(
+    exercise: Exercise,
+    found: Grading,
+    cases: Sequence[Case],
+    outcomes: Sequence[Outcome],
+    expected: Sequence[Outcome],
+    files: Sequence[str],
+) -> None:
+    """Names the mistakes, or shows the smallest input on which the answer is wrong."""
+    named = name_mistakes(exercise, cases, outcomes, expected)
+    if named and all(mistake.accepted for mistake, _ in named):
+        found.passed = len(cases)
+        found.remarks += [sentence for _, sentence in named]
+        return
+    for each in named:
+        found.add(each)
+    case, outcome, wanted = next(
+        each for each in zip(cases, outcomes, expected, strict=True) if not each[1].equals(each[2])
+    )
+    got = explain_error(outcome.error, files) if outcome.error else show_value(outcome.value)
+    missing = list_missing_layers(wanted, outcome) if not named else []
+    if missing and (outcome.weights or outcome.error is None):
+        found.add(say_observed("layers missing", " and no ".join(missing)))
+    elif not named and outcome.error is not None:
+        found.add(say_observed("error", got))
+    elif not named:
+        found.add(
+            say_observed("wrong result", f"{found.experiments - found.passed} of {len(cases)} experiments")
+        )
+    found.example = {
+        "case": case.name,
+        "input": ", ".join(map(show_value, (*case.sizes, *case.arguments))),
+        "expected": show_value(wanted.value),
+        "got": got,
+    }
+
+
+def _look_closer(
+    found: Grading, case: Case, answer: Callable[..., Outcome], reference: Callable[..., Outcome]
+) -> None:
+    """Looks at precision, gradient and device of results that are right."""
+
+    def compare(read: Callable[[Tensor], Any], **how: Any) -> bool:
+        ours, theirs = (each(case, **how) for each in (reference, answer))
+        if ours.error is not None or theirs.error is not None:
+            return ours.error is not None
+        return list(map(read, list_tensors(ours.raw))) == list(map(read, list_tensors(theirs.raw)))
+
+    if not compare(lambda tensor: tensor.dtype, prepare=to_double):
+        found.add(say_observed("precision lost"))
+    if not compare(lambda tensor: tensor.requires_grad, prepare=to_trained):
+        found.add(say_observed("no gradient"))
+    if not compare(lambda tensor: tensor.device, device=torch.device("meta")):
+        found.remarks.append(
+            "A tensor is made without device=..., so this would fail on a GPU: take the device of an input."
+        )
+
+
+def _find_files(answer: Any) -> list[str]:
+    """Returns the files, or cells of a notebook, in which a class or a function is defined."""
+    parts = vars(answer).values() if isinstance(answer, type) else [answer]
+    return [each.__code__.co_filename for each in parts if inspect.isfunction(each)]
+
+
+def _find_line(error: BaseException, files: Sequence[str]) -> str:
+    """Returns the last line of the answer that an exception came through."""
+    frames = [each for each in traceback.extract_tb(error.__traceback__) if each.filename in files]
+    if not frames:
+        return ""
+    cell = f"{frames[-1].filename}, " if frames[-1].filename.startswith("cell ") else ""
+    return f"{cell}line {frames[-1].lineno}, {shorten((frames[-1].line or '').strip(), 80)}"
+
+
+def explain_error(error: BaseException, files: Sequence[str]) -> str:
+    """Returns what an exception means, with its line in the answer."""
+    text = shorten(" ".join(str(error).split()), 200)
+    kind = type(error).__name__
+    place = _find_line(error, files)
+    if isinstance(error, SyntaxError):
+        return f"line {error.lineno}: {error.msg}"
+    if isinstance(error, TypeError) and not place:
+        return f"it cannot be called as the contract says: {text}"
+    if isinstance(error, MemoryError) or "can't allocate memory" in text:
+        what = "needs too much memory"
+    elif isinstance(error, RuntimeError) and any(word in text for word in ("shape", "size", "dimension")):
+        what = f"the shapes do not fit: {text}"
+    else:
+        what = f"{kind}: {text}"
+    return f"{place}: {what}" if place else what
+
+
+def show_value(value: Any) -> str:
+    """Returns a value as text: the numbers of a small tensor, and the shape of a larger one."""
+    if isinstance(value, Tensor):
+        shape = " x ".join(map(str, value.shape))
+        if value.numel() > MAX_SHOWN:
+            return f"<{shape}>"
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return shorten(f"[{', '.join(map(show_value, value))}]", 200)
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, nn.Module) or hasattr(value, "__dict__"):
+        return f"<{type(value).__name__}>"
+    return shorten(repr(value), 80)

@@ -1,0 +1,93 @@
+"""What students receive: the sheet, a skeleton to fill in, and the same as a notebook."""
+
+import textwrap
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.files import atomic_write, format_json, make_folder
+from augenmerk.lab.exercises import EXERCISES, Exercise, find_exercise
+
+INTRODUCTION = """\
+Fill in `lab.py`, or the notebook `lab.ipynb`, and keep the names of classes, functions and layers. Check your
+answers as often as you like:
+
+    augenmerk lab check lab.py
+    augenmerk lab check lab.py --exercise attention
+
+Numbers from 0 name axes. Work with any sizes, and on copies: arguments stay as they are."""
+IMPORTS = """\
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+"""
+
+
+def start(folder: str | Path, exercises: Iterable[str] = ()) -> list[str]:
+    """Writes the sheet, a skeleton and a notebook for all exercises, or for those named; returns their paths.
+
+    Never replaces a file, which may have answers in it.
+    """
+    chosen = {find_exercise(name).name for name in exercises} or {*EXERCISES}
+    found = [each for each in EXERCISES.values() if each.name in chosen]
+    files = {
+        Path(folder, "sheet.md"): format_sheet(found),
+        Path(folder, "lab.py"): format_skeleton(found),
+        Path(folder, "lab.ipynb"): format_json(make_notebook(found), indent=1) + "\n",
+    }
+    for path in files:
+        if path.exists():
+            raise AugenmerkError(f"{path} exists; name another folder, or remove what you no longer need.")
+    make_folder(Path(folder))
+    for path, text in files.items():
+        atomic_write(path, [text.encode()])
+    return [str(path) for path in files]
+
+
+def _head(exercise: Exercise) -> str:
+    return f"{exercise.number}. {exercise.title} ({exercise.points:g} points)"
+
+
+def format_task(exercise: Exercise) -> str:
+    """Returns the question and the contract in Markdown."""
+    text = exercise.texts["en"]
+    contract, _, table = text.contract.partition("\n\n")
+    called = f"`{exercise.object}` in `lab.py`; to check it alone: `--exercise {exercise.name}`."
+    return f"{text.question}\n\n{contract}\n\n{textwrap.indent(table, '    ')}\n\n{called}"
+
+
+def format_sheet(exercises: Iterable[Exercise]) -> str:
+    """Returns the sheet in Markdown."""
+    parts = [f"## {_head(each)}\n\n{format_task(each)}" for each in exercises]
+    return "\n\n".join(["# Attention in code", INTRODUCTION, *parts]) + "\n"
+
+
+def format_skeleton(exercises: Iterable[Exercise]) -> str:
+    """Returns the file to fill in."""
+    parts = [f"# {_head(each)}\n\n\n{each.make_skeleton()}" for each in exercises]
+    first = '"""Attention in code: your answers. The tasks are in sheet.md."""'
+    return "\n\n\n".join([f"{first}\n\n{IMPORTS.rstrip()}", *parts]) + "\n"
+
+
+def make_notebook(exercises: Iterable[Exercise]) -> dict[str, Any]:
+    """Returns a notebook with a task, its skeleton, and a check in turns."""
+    about = "# Attention in code\n\nFill in the cells, and run the check below each."
+    cells = [_cell("markdown", about), _cell("code", f"{IMPORTS}\nimport augenmerk as am")]
+    for each in exercises:
+        cells.append(_cell("markdown", f"## {_head(each)}\n\n{format_task(each)}"))
+        cells.append(_cell("code", each.make_skeleton()))
+        cells.append(_cell("code", f"am.lab.check({each.name}={each.object})"))
+    for number, cell in enumerate(cells):
+        cell["id"] = f"cell-{number}"
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+
+
+def _cell(kind: str, text: str) -> dict[str, Any]:
+    code = {"execution_count": None, "outputs": []} if kind == "code" else {}
+    return {"cell_type": kind, "metadata": {}, "source": text.splitlines(keepends=True), **code}

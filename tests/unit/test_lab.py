@@ -1,0 +1,69 @@
+"""The code lab: references, the table of mistakes, and what a check says about answers."""
+
+import json
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+import torch
+
+from augenmerk import AugenmerkError, lab
+from augenmerk.lab.exercises import EXERCISES
+from augenmerk.lab.naming import compile_reference
+from augenmerk.lab.outcomes import call
+from augenmerk.model.attention import MeanPool, SingleQueryScaledDotProductAttention
+
+SEED = 1
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_every_mistake_changes_the_result_and_differs_from_the_others(name: str) -> None:
+    """Otherwise it could not be named."""
+    exercise = EXERCISES[name]
+    cases = exercise.make_cases(SEED)
+    reference = compile_reference(name)
+    found = []
+    for mistake in exercise.mistakes:
+        mutant = compile_reference(name, mistake.edits)
+        assert mutant is not None, f"{mistake.id}: an edit does not apply"
+        outcomes = [call(mutant, case) for case in cases]
+        right = [call(reference, case, each.weights) for case, each in zip(cases, outcomes, strict=True)]
+        same = all(one.equals(other) for one, other in zip(outcomes, right, strict=True))
+        assert not same or mistake.accepted, f"{mistake.says} changes nothing"
+        found.append((mistake, outcomes))
+    for (one, ours), (other, theirs) in combinations(found, 2):
+        same = all(left.equals(right) for left, right in zip(ours, theirs, strict=True))
+        assert not same or one.id == other.id or one.accepted or other.accepted, f"{one.says} = {other.says}"
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_a_reference_is_right_with_other_seeds(name: str) -> None:
+    for seed in (2, 3):
+        report = lab.check(**{name: compile_reference(name)}, seed=seed)
+        assert report.right, str(report)
+
+
+def test_the_package_agrees_with_the_references() -> None:
+    attention = compile_reference("attention")(3, 7, 5)
+    ours = SingleQueryScaledDotProductAttention(3, 7, 5)
+    for theirs, own in ((attention.W_q, ours.W_q), (attention.W_k, ours.W_k)):
+        theirs.weight.data = own.weight.data
+        theirs.bias.data.zero_()
+    hidden, states = torch.randn(4, 7), torch.randn(6, 4, 6)
+    for pair in ((attention, ours), (compile_reference("mean")(), MeanPool())):
+        for one, other in zip(*(each(hidden, states) for each in pair), strict=True):
+            torch.testing.assert_close(one, other)
+
+
+def test_what_is_written_is_a_sheet_a_skeleton_and_a_notebook(tmp_path: Path) -> None:
+    lab.start(tmp_path)
+    notebook = json.loads((tmp_path / "lab.ipynb").read_text("utf-8"))
+    for exercise in EXERCISES.values():
+        for text in (exercise.title, exercise.object):
+            assert text in (tmp_path / "sheet.md").read_text("utf-8")
+            assert any(text in "".join(cell["source"]) for cell in notebook["cells"])
+    for file in ("lab.py", "lab.ipynb"):
+        report = lab.check(tmp_path / file)
+        assert {each.verdict for each in report.results} == {"not done"}
+    with pytest.raises(AugenmerkError, match="exists"):
+        lab.start(tmp_path)
