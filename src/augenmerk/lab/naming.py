@@ -8,8 +8,9 @@ import __future__
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import combinations, permutations
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -111,22 +112,22 @@ def _list_changes(exercise: Exercise, expected: Sequence[Any]) -> Iterator[tuple
         for count in range(1, len(names)):
             for kept in combinations(range(len(names)), count):
                 only = " and ".join(names[n] for n in kept)
-                yield _say("not all returned", output=only), lambda value, kept=kept: _take(value, kept)
+                yield _say("not all returned", output=only), partial(_take, kept)
         for order in permutations(range(len(names))):
             if order != tuple(range(len(names))):
                 right = ", ".join(names)
                 said = _say("returned in another order", output=right)
-                yield said, lambda value, order=order: _take(value, order)
+                yield said, partial(_take, order)
     for place, name in enumerate(names):
         part = expected[-1] if len(names) == 1 else expected[-1][place] if expected[-1] else None
         if not isinstance(part, Tensor):
             continue
         for one, other in combinations(range(part.dim()), 2):
             said = _say("transposed", output=name, axes=f"{one} and {other}")
-            yield said, _at(place, len(names), lambda x, a=one, b=other: x.transpose(a, b))
+            yield said, _at(place, len(names), methodcaller("transpose", one, other))
         for axis in range(part.dim() + 1):
             said = _say("an axis too many", output=name)
-            yield said, _at(place, len(names), lambda x, axis=axis: x.unsqueeze(axis))
+            yield said, _at(place, len(names), methodcaller("unsqueeze", axis))
         said = _say("an axis is missing", output=name)
         yield said, _at(place, len(names), lambda x: x.squeeze() if x.squeeze().dim() else float(x))
 
@@ -141,7 +142,7 @@ def say_observed(mistake: str, output: str = "", line: str = "") -> Named:
     return found, found.says.format(output=output, line=line)
 
 
-def _take(value: Any, places: Sequence[int]) -> Any:
+def _take(places: Sequence[int], value: Any) -> Any:
     taken = [value[place] for place in places] if isinstance(value, list) else value
     return taken[0] if isinstance(taken, list) and len(taken) == 1 else taken
 

@@ -89,5 +89,5 @@ def make_notebook(exercises: Iterable[Exercise]) -> dict[str, Any]:
 
 
 def _cell(kind: str, text: str) -> dict[str, Any]:
-    code = {"execution_count": None, "outputs": []} if kind == "code" else {}
+    code: dict[str, Any] = {"execution_count": None, "outputs": []} if kind == "code" else {}
     return {"cell_type": kind, "metadata": {}, "source": text.splitlines(keepends=True), **code}
