@@ -1,6 +1,7 @@
 """The code lab: references, the table of mistakes, and what a check says about answers."""
 
 import json
+import tomllib
 from itertools import combinations
 from pathlib import Path
 
@@ -9,11 +10,26 @@ import torch
 
 from augenmerk import AugenmerkError, lab
 from augenmerk.lab.exercises import EXERCISES
+from augenmerk.lab.grading import grade
 from augenmerk.lab.naming import compile_reference
 from augenmerk.lab.outcomes import call
 from augenmerk.model.attention import MeanPool, SingleQueryScaledDotProductAttention
 
 SEED = 1
+ANSWERS = tomllib.loads(
+    (Path(__file__).parents[1] / "support" / "lab_answers.toml").read_text(encoding="utf-8")
+)["answers"]
+IMPORTS = """
+import math
+from collections import Counter
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+"""
+FREE = {"device", "precision lost"}
+"""What is remarked on, but costs nothing."""
 
 
 @pytest.mark.parametrize("name", EXERCISES)
@@ -67,3 +83,24 @@ def test_what_is_written_is_a_sheet_a_skeleton_and_a_notebook(tmp_path: Path) ->
         assert {each.verdict for each in report.results} == {"not done"}
     with pytest.raises(AugenmerkError, match="exists"):
         lab.start(tmp_path)
+
+
+def define(exercise: str, code: str) -> object:
+    names: dict[str, object] = {"__name__": "answers"}
+    exec(compile(IMPORTS + code, "lab.py", "exec"), names)
+    return names[EXERCISES[exercise].object]
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_mistakes_of_seeded_answers_are_named_and_right_answers_are_right(exercise: str) -> None:
+    """The counts are in docs/guides/code-lab.md."""
+    missed = []
+    for each in ANSWERS:
+        if each["exercise"] == exercise:
+            found = grade(EXERCISES[exercise], define(exercise, each["code"]), SEED, ["lab.py"])
+            mistakes = {finding["mistake"] for finding in found["findings"]}
+            expected = set(each["mistakes"])
+            verdict = "wrong" if expected - FREE else "right"
+            if found["verdict"] != verdict or mistakes - FREE != expected - FREE or expected - mistakes:
+                missed.append((each["about"], mistakes))
+    assert missed == []

@@ -75,7 +75,10 @@ def name_mistakes(
         for n in order:
             made = call(reference, cases[n], outcomes[n].weights) if edits else expected[n]
             if change is not None and made.error is None:
-                made = Outcome(change(made.value))
+                try:
+                    made = Outcome(change(made.value))
+                except (IndexError, TypeError):  # a result of another shape than the reference's
+                    return False
             if not outcomes[n].equals(made):
                 return False
         return any(each.error is None for each in outcomes)
@@ -139,7 +142,8 @@ def _say(mistake: str, **filled: str) -> Named:
 def say_observed(mistake: str, output: str = "", line: str = "") -> Named:
     """Returns a mistake that does not come from a comparison, with its sentence."""
     found = OBSERVED[mistake]
-    return found, found.says.format(output=output, line=line)
+    sentence = found.says.format(output=output, line=line)
+    return found, sentence[:1].upper() + sentence[1:]
 
 
 def _take(places: Sequence[int], value: Any) -> Any:

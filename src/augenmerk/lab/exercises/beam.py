@@ -32,7 +32,7 @@ def beam_search(
         if all(tokens[-1] == eos for tokens, _, _ in hypotheses):
             break
     tokens, score, _ = hypotheses[0]
-    return [token for token in tokens if token not in (bos, eos)], score
+    return [token for token in tokens[1:] if token != eos], score
 
 
 TRIES = 20
