@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from augenmerk.base.errors import AugenmerkError
@@ -36,9 +36,10 @@ def test_the_bank_is_as_large_and_as_varied_as_it_should_be() -> None:
     assert typical | pieces | {"right under a condition"} >= set(MISTAKES)
 
 
+@pytest.mark.parametrize("fifths", [{0}, pytest.param({1, 2, 3, 4}, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("task", sorted({task for task, *_ in BANK}))
-def test_the_grader_agrees_with_the_bank(task: str) -> None:
-    own = [row for row in BANK if row[0] == task]
+def test_the_grader_agrees_with_the_bank(task: str, fifths: set[int]) -> None:
+    own = [row for number, row in enumerate(row for row in BANK if row[0] == task) if number % 5 in fifths]
     rows = [Row(n, "", task, answer, ()) for n, (_, answer, *_) in enumerate(own, 2)]
     graded = grade_sheet(AnswerSheet((), tuple(rows), ",", False), samples=30)
     wrong = {}
@@ -65,7 +66,7 @@ def grade(task: str, answer: str, **settings: int) -> Grade:
     return check(task, [answer], **{"samples": 30, **settings})
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5)
 @given(st.sampled_from(PLAIN), st.permutations(NEW))
 def test_the_name_of_a_letter_never_matters(row: tuple[str, ...], new: list[str]) -> None:
     names = dict(zip(LETTERS, new, strict=True))
@@ -77,7 +78,7 @@ def test_the_name_of_a_letter_never_matters(row: tuple[str, ...], new: list[str]
     assert found.error == pytest.approx(old.error, abs=1e-6)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5)
 @given(st.sampled_from([row for row in PLAIN if row[0] < "1.6" and row[2] == "right"]))
 def test_a_right_answer_times_a_letter_stays_right(row: tuple[str, ...]) -> None:
     parts = [part.rpartition("=") for part in row[1].split(";")]
@@ -85,7 +86,7 @@ def test_a_right_answer_times_a_letter_stays_right(row: tuple[str, ...]) -> None
     assert grade(row[0], scaled).verdict == "right"
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5)
 @given(st.sampled_from([row for row in PLAIN if row[0] in ("1.2", "1.3", "1.4")]))
 def test_a_and_b_are_alike(row: tuple[str, ...]) -> None:
     other = {"a": "b", "b": "a"}
@@ -93,19 +94,23 @@ def test_a_and_b_are_alike(row: tuple[str, ...]) -> None:
     assert grade(row[0], swapped).verdict == grade(row[0], row[1]).verdict
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5)
 @given(st.sampled_from(PLAIN), st.integers(0, 10_000))
+@example(
+    next(row for row in PLAIN if row[1] == "c(k_j - k_mean)"), 1063
+)  # which holds in the few tried first
 def test_the_draw_does_not_decide(row: tuple[str, ...], seed: int) -> None:
     """With 60 samples it may leave an answer to a person, but never turns right into wrong."""
     try:
         found = grade(row[0], row[1], samples=60, seed=seed)
     except AugenmerkError as error:
         assert "cannot be found by trying" in str(error)  # noqa: PT017 (it need not be raised)
+        assert seed != 1063
     else:
         assert VERDICTS[found.verdict] == row[2]
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5)
 @given(st.sampled_from(PLAIN))
 def test_a_verdict_and_its_table_say_the_same(row: tuple[str, ...]) -> None:
     found = grade(row[0], row[1])
