@@ -34,9 +34,7 @@ SMALL: dict[str, Any] = {"data.bilderbuch.pairs": 60, "model.embedding": 8, "mod
 SMALL |= {"train.bleu": False, "train.select_by": "loss", "train.precision": "fp32"}
 
 
-def test_a_mechanism_of_a_cell_is_recorded_with_what_it_uses(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mechanism_of_a_cell_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     sharp = run_as_cells(CELLS)["Sharp"]
     run = am.train("quick", data="bilderbuch", epochs=1, attention=sharp, settings=SMALL, out="run")
@@ -99,9 +97,7 @@ def test_hostile_names_are_escaped(shared_runs: SharedRuns, tmp_path: Path) -> N
     assert render_html(["[bold]x[/] < y"]).endswith("&lt; y</pre>")
 
 
-def test_a_data_frame_needs_pandas(
-    shared_runs: SharedRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_frames_need_pandas(shared_runs: SharedRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = am.open_run(shared_runs.copy(tiny(), tmp_path / "run").path)
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(AugenmerkError, match="needs pandas, which is not installed"):

@@ -14,17 +14,17 @@ from augenmerk.data.plausibility import (
     LanguageStatistics,
     find_offsets,
     measure_fit,
-    measure_length_deviation,
     words_of,
 )
 from tests.support.command import fails_with_a_sentence, run_command
 
 Pairs = list[SentencePair]
+COUNT = 1500
 
 
 @pytest.fixture(scope="module")
 def captions() -> Pairs:
-    return list(open_bitext("bilderbuch", pairs=2500, seed=3)["train"])
+    return list(open_bitext("bilderbuch", pairs=COUNT, seed=3)["train"])
 
 
 def check(folder: Path, pairs: Pairs, name: str = "pairs.tsv") -> CheckResult:
@@ -46,8 +46,8 @@ def test_clean_pairs_cause_no_alarm(captions: Pairs, tmp_path: Path) -> None:
     result = check(tmp_path, captions)
     assert not result.problems
     [split] = result.splits
-    assert (split.pairs, split.bad_lines) == (2500, 0)
-    assert split.source.scripts == {"LATIN": 2500}
+    assert (split.pairs, split.bad_lines) == (COUNT, 0)
+    assert split.source.scripts == {"LATIN": COUNT}
     words = sorted(len(words_of(pair.source)) for pair in captions)
     assert (split.source.median_words, split.source.longest) == (np.median(words), words[-1])
     assert not {finding.kind for finding in result.findings} - {"several targets", "misaligned"}
@@ -102,12 +102,12 @@ def test_what_is_odd_in_single_lines(captions: Pairs, tmp_path: Path) -> None:
 
 def test_exchanged_sides_and_languages(captions: Pairs, tmp_path: Path) -> None:
     pairs = list(captions)
-    for place in range(7, 2500, 50):
+    for place in range(7, COUNT, 50):
         pairs[place] = pairs[place].reversed()
     pairs[100] = SentencePair(pairs[100].target, pairs[100].target)
     pairs[200] = SentencePair(pairs[200].source, pairs[200].source)
     result = check(tmp_path, pairs)
-    assert lines(result, "swapped") == list(range(8, 2501, 50))
+    assert lines(result, "swapped") == list(range(8, COUNT + 1, 50))
     assert lines(result, "source language") == [101]
     assert lines(result, "target language") == [201]
     assert lines(result, "untranslated") == [101, 201]
@@ -127,13 +127,11 @@ def test_lines_after_a_lost_one_are_shifted(captions: Pairs, tmp_path: Path, los
     pairs = [SentencePair(pair.source, target) for pair, target in zip(captions, targets, strict=False)]
     [found] = [finding.lines for finding in check(tmp_path, pairs).findings if finding.kind == "shifted"]
     assert max(lost - 20, 0) < found[0] <= lost + 1, "no shifted line is missed, and few others are named"
-    assert found == tuple(range(found[0], 2500))
+    assert found == tuple(range(found[0], COUNT))
 
 
-@pytest.mark.parametrize(("first", "lost"), [(507, 3), (1203, 1), (1888, 3)])
-def test_the_ends_of_a_shifted_block_are_found(
-    captions: Pairs, tmp_path: Path, first: int, lost: int
-) -> None:
+@pytest.mark.parametrize(("first", "lost"), [(507, 3), (1203, 1)])
+def test_ends_of_a_shifted_block_are_found(captions: Pairs, tmp_path: Path, first: int, lost: int) -> None:
     # The targets of 100 lines go round: line n of the block has the target of line n + lost, or a wrong one.
     block = [pair.target for pair in captions[first : first + 100]]
     targets = [pair.target for pair in captions]
@@ -212,19 +210,17 @@ class TestCommand:
         said = fails_with_a_sentence("data", "check", "nowhere.md")
         assert "no dataset, file or folder called 'nowhere.md'" in said
 
-    @pytest.mark.skipif(not Path("/dev/null").is_char_device(), reason="there is no such device")
-    def test_a_device_is_no_file(self) -> None:
-        assert "/dev/null: pairs must be in a folder or" in fails_with_a_sentence(
-            "data", "check", "/dev/null"
-        )
+        if Path("/dev/null").is_char_device():
+            said = fails_with_a_sentence("data", "check", "/dev/null")
+            assert "/dev/null: pairs must be in a folder or" in said
 
-    @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-    def test_utf_16_is_said_in_one_sentence(self, tmp_path: Path, encoding: str) -> None:
+    def test_utf_16_is_said_in_one_sentence(self, tmp_path: Path) -> None:
         path = tmp_path / "pairs.tsv"
-        path.write_bytes("\ufeffEin Bär.\tA bear.\n".encode(encoding))
         said = f"{path}: this file is UTF-16; convert it to UTF-8: iconv -f utf-16 -t utf-8 OLD > NEW"
-        [problem] = json.loads(run_command("data", "check", path, "--json").out)["problems"]
-        assert problem["reason"] == said
+        for encoding in ("utf-16-le", "utf-16-be"):
+            path.write_bytes("\ufeffEin Bär.\tA bear.\n".encode(encoding))
+            [problem] = json.loads(run_command("data", "check", path, "--json").out)["problems"]
+            assert problem["reason"] == said
         for command in (("data", "show"), ("translate", "--input"), ("translate", "--skip-bad", "--input")):
             assert fails_with_a_sentence(*command, path) == f"augenmerk: {said}."
 
@@ -233,9 +229,6 @@ class TestCommand:
         answer = run_command("data", "check", tmp_path / "pairs.tsv")
         assert answer.code == 1
         assert "has no usable pair in 'pairs'" in answer.out
-
-
-# The statistics by themselves
 
 
 class TestClean:
@@ -305,14 +298,7 @@ def test_lines_are_listed_in_their_order(captions: Pairs, tmp_path: Path) -> Non
     assert misaligned == sorted(misaligned)
 
 
-def test_length_deviation_of_known_lengths() -> None:
-    rng = np.random.default_rng(1)
-    source = rng.integers(20, 100, 2000).astype(np.float64)
-    target = 1.2 * source + 2 * np.sqrt(source) * rng.standard_normal(2000)
-    deviation = measure_length_deviation(source, target)
-    assert np.std(deviation) == pytest.approx(1, abs=0.1)
-    target[7] = 1.2 * source[7] + 20 * np.sqrt(source[7])
-    assert measure_length_deviation(source, target)[7] == pytest.approx(10, abs=1)
+# The statistics by themselves
 
 
 @pytest.mark.parametrize("offset", [-4, -1, 0, 2, 5])
@@ -355,24 +341,24 @@ def test_a_word_that_occurs_once_belongs_to_no_language() -> None:
 
 
 def test_multi30k_with_and_without_faults(multi30k_folder: Path, tmp_path: Path) -> None:
-    pairs = [pair for pair in islice(load(multi30k_folder)["train"], 8000) if "\t" not in pair.source]
+    pairs = [pair for pair in islice(load(multi30k_folder)["train"], 5000) if "\t" not in pair.source]
     result = check(tmp_path, pairs)
     assert not result.problems
     assert not lines(result, "swapped")
     assert not lines(result, "shifted")
     assert len(lines(result, "misaligned")) < 30
-    for place in range(100, 3000, 100):
+    for place in range(100, 2000, 100):
         pairs[place] = pairs[place].reversed()
-    for place in range(3000, 4000, 50):
+    for place in range(2000, 3000, 50):
         exchange_targets(pairs, place, place + 25)
     shifted = [
         SentencePair(pair.source, other.target)
-        for pair, other in zip(pairs[4999:], [*pairs[5000:], pairs[0]], strict=True)
+        for pair, other in zip(pairs[3999:], [*pairs[4000:], pairs[0]], strict=True)
     ]
-    result = check(tmp_path, pairs[:4999] + shifted)
-    assert lines(result, "swapped") == list(range(101, 3001, 100))
+    result = check(tmp_path, pairs[:3999] + shifted)
+    assert lines(result, "swapped") == list(range(101, 2001, 100))
     found = lines(result, "shifted")
-    assert abs(found[0] - 5000) <= 20
+    assert abs(found[0] - 4000) <= 20
     assert found[-1] >= len(pairs) - 20
-    exchanged = {line + 1 for line in range(3000, 4000, 25)}
+    exchanged = {line + 1 for line in range(2000, 3000, 25)}
     assert len(exchanged & set(lines(result, "misaligned"))) >= 12

@@ -62,16 +62,16 @@ def test_a_run_on_relative_data_is_resumed_and_evaluated_from_another_folder(hom
     lost = run_command("evaluate", run, "--device", "cpu", cwd=elsewhere)
     assert lost.code == 2
     assert f"{home / 'pairs'}: there is no such file or folder; " in lost.err
-    assert lost.err.replace("\n", " ").endswith(
-        "if the data of a run was moved, say where it is now: --data PATH. "
-    )
+    assert "if the data of a run was moved, say where it is now: --data PATH." in lost.err.replace("\n", " ")
 
 
-def test_names_of_datasets_stay_names(tmp_path: Path) -> None:
+def test_other_names_stay_as_they_are(tmp_path: Path) -> None:
     (tmp_path / "multi30k").mkdir()
     assert resolve_data_name("multi30k", tmp_path) == "multi30k"
     assert resolve_data_name("bilderbuch", tmp_path) == "bilderbuch"
     assert resolve_data_name("./multi30k", tmp_path) == str(tmp_path / "multi30k")
+    for name in ("bilderbuhc", "no/such/folder", " "):
+        assert resolve_data_name(name, tmp_path) == name
 
 
 def test_paths_become_absolute(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,8 +91,3 @@ def test_a_link_to_a_file_keeps_its_name(home: Path) -> None:
     (home / "pairs" / "train.tsv").rename(home / "0f3a")
     (home / "pairs" / "train.tsv").symlink_to(home / "0f3a")
     assert resolve_data_name("pairs/train.tsv", home) == str(home / "pairs" / "train.tsv")
-
-
-def test_what_is_not_there_is_left_for_the_complaint(tmp_path: Path) -> None:
-    for name in ("bilderbuhc", "no/such/folder", " "):
-        assert resolve_data_name(name, tmp_path) == name

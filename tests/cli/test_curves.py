@@ -73,9 +73,7 @@ def test_runs_are_drawn_with_what_they_recorded() -> None:
         ([RunCurves("odd", [{"epoch": 1, "train_loss": None}])], (), "epoch", "nothing to draw"),
     ],
 )
-def test_what_cannot_be_drawn_is_said(
-    runs: list[RunCurves], asked: tuple[str, ...], by: str, said: str
-) -> None:
+def test_what_cannot_be_drawn(runs: list[RunCurves], asked: tuple[str, ...], by: str, said: str) -> None:
     with pytest.raises(AugenmerkError, match=said):
         choose_kinds(runs, asked, by)
 
@@ -112,9 +110,7 @@ def test_the_command_draws_finished_and_unfinished_runs(shared_runs: SharedRuns,
     assert "ends in" in fails_with_a_sentence("plot", run.path, "--out", tmp_path / "curves.gif")
 
 
-def test_training_logs_the_entropy_and_the_alignment_error_of_the_attention(
-    shared_runs: SharedRuns, tmp_path: Path
-) -> None:
+def test_training_logs_entropy_and_alignment_error(shared_runs: SharedRuns, tmp_path: Path) -> None:
     run = shared_runs.copy(tiny(), tmp_path / "run")
     logged = min(run.read_metrics(), key=lambda epoch: epoch["validation_loss"])
     pairs = list(open_data(run.config.data)["val"])[:WATCHED_PAIRS]
@@ -132,9 +128,7 @@ def test_training_logs_the_entropy_and_the_alignment_error_of_the_attention(
     assert not {"validation_entropy", "validation_aer"} & set(mean[0])
 
 
-def test_runs_of_the_same_name_are_told_apart_by_their_folders(
-    shared_runs: SharedRuns, tmp_path: Path
-) -> None:
+def test_runs_of_one_name_are_told_apart_by_folders(shared_runs: SharedRuns, tmp_path: Path) -> None:
     runs = [shared_runs.copy(tiny(), tmp_path / name / "seed-1").path for name in ("mean", "dot")]
     shown = run_command("plot", *runs, "--curve", "loss").out
     assert "  mean/seed-1 validation  " in shown

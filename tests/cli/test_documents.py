@@ -4,7 +4,6 @@ import linecache
 import re
 import shlex
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +11,11 @@ import pytest
 import torch
 
 import augenmerk
-from augenmerk import Bitext, Translation
+from augenmerk import Translation
 from augenmerk.base.config import RunConfig
 from augenmerk.study.plan import read_study
 from augenmerk.study.result import MEASURES
-from tests.cli.test_help import COMMANDS
+from tests.cli.test_help import COMMANDS, make_small
 from tests.support.command import run_command
 from tests.support.runs import SharedRuns, tiny
 
@@ -61,13 +60,9 @@ def run_as_cells(cells: list[str]) -> dict[str, Any]:
     """Runs code as a notebook does, which keeps the source of each cell; returns what it defines."""
     names: dict[str, Any] = {"__name__": "__main__"}
     for number, code in enumerate(cells):
-        linecache.cache[f"<cell {number}>"] = (
-            len(code),
-            None,
-            code.splitlines(keepends=True),
-            f"<cell {number}>",
-        )
-        exec(compile(code, f"<cell {number}>", "exec"), names)
+        name = f"<cell {number}>"
+        linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
+        exec(compile(code, name, "exec"), names)
     return names
 
 
@@ -75,10 +70,9 @@ def run_as_cells(cells: list[str]) -> dict[str, Any]:
 def test_the_python_of_a_document_runs(
     document: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From top to bottom, as in a notebook; of each split, a few pairs are read."""
+    """From top to bottom, as in a notebook, with small models and a few pairs of each split."""
     monkeypatch.chdir(tmp_path)
-    read_split = Bitext.__getitem__
-    monkeypatch.setattr(Bitext, "__getitem__", lambda self, name: list(islice(read_split(self, name), 40)))
+    make_small(tmp_path, monkeypatch)
     run_as_cells(blocks(document, "python"))
     assert capsys.readouterr().out
 
@@ -87,20 +81,20 @@ def test_the_python_page_explains_every_public_name_and_attribute() -> None:
     page = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
     for name in augenmerk.__all__:
         assert name in page or name in ("Bitext", "SentencePair", "Translator", "__version__"), name
-    public = {name for name in dir(Translation) if not name.startswith("_")} | {
-        *Translation.__dataclass_fields__
-    }
-    for name in public - {"tokenizers", "hypothesis", "other_words", "sum_over_words"}:
+    public = {name for name in dir(Translation) if not name.startswith("_")}
+    for name in (public | {*Translation.__dataclass_fields__}) - {
+        "tokenizers",
+        "hypothesis",
+        "other_words",
+        "sum_over_words",
+    }:
         assert f"`{name}" in page or f"{name}`" in page, name
 
 
-def test_what_the_data_page_shows_is_what_the_command_shows() -> None:
+def test_what_pages_show_is_what_commands_print() -> None:
     [shown] = [block for block in blocks("docs/guides/data.md", "console") if "data show bilderbuch" in block]
     command, expected = shown.split("\n", 1)
     assert run_command(*command.removeprefix("$ augenmerk ").split()).out.strip() == expected.strip()
-
-
-def test_the_first_translation_in_the_readme_is_what_the_command_prints() -> None:
     [shown] = [block for block in blocks("README.md", "console") if "augenmerk translate" in block]
     command, expected = shown.split("\n", 1)
     assert run_command(*shlex.split(command)[2:]).out == expected

@@ -108,9 +108,7 @@ def sacrebleu_prints(*arguments: str | Path) -> Any:
     return json.loads(run_sacrebleu(*arguments, "-w", "9", "-q"))
 
 
-def test_scores_and_signatures_are_those_of_sacrebleu(
-    words: RunDirectory, rows: list[dict[str, Any]]
-) -> None:
+def test_scores_are_those_of_sacrebleu(words: RunDirectory, rows: list[dict[str, Any]]) -> None:
     asked = [("train", 1), ("train", 3), ("val", 1), ("val", 3)]
     assert [(row["split"], row["beam"]) for row in rows] == asked
     assert 5 < rows[0]["bleu"] < 95
@@ -128,6 +126,12 @@ def test_scores_and_signatures_are_those_of_sacrebleu(
             assert row[f"{name}_signature"] == metric.get_signature().format()
             if name == "bleu":
                 assert row["length_ratio"] == theirs.sys_len / theirs.ref_len
+    for row in rows:
+        assert row.keys() == {*KEYS, "ter", "ter_signature"}
+        assert row["sentences"] == len(pairs_of(row["split"]))
+        assert row["sentences_per_second"] > 0
+        assert row["model_score"] < 0
+    assert rows[0]["loss"] == rows[1]["loss"] != rows[2]["loss"] == rows[3]["loss"]
 
 
 printable = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -135,9 +139,7 @@ printable = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 
 @settings(max_examples=40)
 @given(st.lists(st.tuples(printable.map(normalise), printable), min_size=1, max_size=5))
-def test_what_is_read_from_files_gets_the_same_scores(
-    tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str]]
-) -> None:
+def test_a_line_stays_a_line(tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str]]) -> None:
     """Whatever stands in the sentences, a line stays a line."""
     folder = tmp_path_factory.mktemp("lines")
     hypotheses = [hypothesis for hypothesis, _ in texts]
@@ -152,9 +154,8 @@ def test_what_is_read_from_files_gets_the_same_scores(
 
 
 def test_a_reference_of_two_lines_is_one(words: RunDirectory, tmp_path: Path) -> None:
-    (tmp_path / "train.jsonl").write_text(
-        '{"source": "Ein Hund.", "target": "A\\ndog."}\n{"source": "Zwei.", "target": "Two."}\n'
-    )
+    pairs = '{"source": "Ein Hund.", "target": "A\\ndog."}\n{"source": "Zwei.", "target": "Two."}\n'
+    (tmp_path / "train.jsonl").write_text(pairs)
     (tmp_path / "test.tsv").write_text("Drei.\tThree.\n")
     run = copied(words, tmp_path / "run", bitext=str(tmp_path))
     [row] = evaluate_run(Evaluator(run, CPU), ["train"])
@@ -179,22 +180,12 @@ def test_a_model_that_says_nothing(words: RunDirectory, tmp_path: Path) -> None:
 # Loss and perplexity
 
 
-def tiny_model(vocabulary: int = 40) -> GRUTranslator:
-    torch.manual_seed(5)
-    return GRUTranslator(ModelConfig(embedding=6, hidden=5, key=4), vocabulary, vocabulary).double().eval()
-
-
-def random_tokens(sentences: int, vocabulary: int = 40) -> list[tuple[list[int], list[int]]]:
-    rng = random.Random(3)
-
-    def sentence() -> list[int]:
-        return [rng.randrange(4, vocabulary) for _ in range(rng.randrange(9))]
-
-    return [(sentence(), sentence()) for _ in range(sentences)]
-
-
 def test_loss_is_the_mean_over_all_tokens_whatever_the_batches() -> None:
-    model, pairs = tiny_model(), random_tokens(23)
+    torch.manual_seed(5)
+    model = GRUTranslator(ModelConfig(embedding=6, hidden=5, key=4), 40, 40).double().eval()
+    rng = random.Random(3)
+    sentences = [[rng.randrange(4, 40) for _ in range(rng.randrange(9))] for _ in range(46)]
+    pairs = list(zip(sentences[:23], sentences[23:], strict=True))
     total, tokens = 0.0, 0
     for source, target in pairs:  # by hand: one sentence after another, nothing padded
         src = torch.tensor([[*source, EOS]])
@@ -210,11 +201,8 @@ def test_loss_is_the_mean_over_all_tokens_whatever_the_batches() -> None:
         assert loss.total == pytest.approx(total, rel=1e-12)
         assert loss.mean == pytest.approx(total / tokens, rel=1e-12)
         assert loss.perplexity == pytest.approx(math.exp(total / tokens), rel=1e-12)
-
-
-def test_a_model_in_training_is_refused() -> None:
     with pytest.raises(ValueError, match="evaluation mode"):
-        measure_loss([tiny_model().train()], ParallelTokens.of(random_tokens(5)))
+        measure_loss([model.train()], data)
 
 
 @given(st.floats(0, 1e6), st.integers(1, 1000), st.integers(1, 1000))
@@ -226,9 +214,7 @@ def test_perplexities_share_one_sum(total: float, tokens: int, words: int) -> No
         assert math.log(loss.word_perplexity(words)) * words == pytest.approx(total, abs=1e-6)
 
 
-def test_word_perplexity_counts_words_whatever_the_vocabulary(
-    words: RunDirectory, subwords: RunDirectory, rows: list[dict[str, Any]]
-) -> None:
+def test_word_perplexity(words: RunDirectory, subwords: RunDirectory, rows: list[dict[str, Any]]) -> None:
     count = count_words(pairs_of("val"))
     by_words = rows[2]
     assert by_words["tokens"] == count
@@ -248,18 +234,7 @@ def test_word_perplexity_counts_words_whatever_the_vocabulary(
 # What a run remembers
 
 
-def test_rows_are_complete_and_the_loss_is_that_of_the_split(rows: list[dict[str, Any]]) -> None:
-    for row in rows:
-        assert row.keys() == {*KEYS, "ter", "ter_signature"}
-        assert row["sentences"] == len(pairs_of(row["split"]))
-        assert row["sentences_per_second"] > 0
-        assert row["model_score"] < 0
-    assert rows[0]["loss"] == rows[1]["loss"] != rows[2]["loss"] == rows[3]["loss"]
-
-
-def test_scores_are_replaced_by_split_and_beam_and_others_are_kept(
-    words: RunDirectory, tmp_path: Path
-) -> None:
+def test_scores_are_replaced_by_split_and_beam_others_kept(words: RunDirectory, tmp_path: Path) -> None:
     run = copied(words, tmp_path / "run")
     reports: list[tuple[str, int, int]] = []
     first = evaluate_run(
@@ -279,11 +254,6 @@ def test_scores_are_replaced_by_split_and_beam_and_others_are_kept(
     assert all(again[0][key] == first[1][key] for key in KEYS if key != "sentences_per_second")
 
 
-def test_without_flags_it_is_the_validation_split_and_the_beam_of_the_run(subwords: RunDirectory) -> None:
-    [row] = evaluate_run(Evaluator(subwords, CPU), [])
-    assert (row["split"], row["beam"]) == ("train", 2)
-
-
 def test_bleu_during_training_is_the_greedy_one(subwords: RunDirectory) -> None:
     [row] = evaluate_run(Evaluator(subwords, CPU), ["val"], [1])
     data = subwords.config.data.model_copy(update={"validation": "val"})
@@ -295,9 +265,7 @@ def test_bleu_during_training_is_the_greedy_one(subwords: RunDirectory) -> None:
     assert measured["validation_loss"] == pytest.approx(row["loss"])
 
 
-def test_an_overlong_source_is_decoded_and_scored_as_by_the_translator(
-    subwords: RunDirectory, tmp_path: Path
-) -> None:
+def test_an_overlong_source_is_scored_as_by_the_translator(subwords: RunDirectory, tmp_path: Path) -> None:
     run = copied(subwords, tmp_path / "run", max_length=7)
     pairs = pairs_of("val")
     scored = load(run.path).score_all([(pair.source, pair.target) for pair in pairs])
@@ -314,27 +282,11 @@ def test_an_overlong_source_is_decoded_and_scored_as_by_the_translator(
 # One run against another
 
 
-def test_two_runs_with_different_vocabularies(words: RunDirectory, subwords: RunDirectory) -> None:
-    [row] = compare_runs(Evaluator(words, CPU), Evaluator(subwords, CPU), ["train"], [1])
-    against = row["baseline"]
-    assert against["run"] == str(subwords.path)
-    [theirs] = [other for other in subwords.read_scores() if (other["split"], other["beam"]) == ("train", 1)]
-    for metric in ("bleu", "chrf"):
-        found = against[metric]
-        assert (found["score"], found["baseline_score"]) == pytest.approx((row[metric], theirs[metric]))
-        low, high = found["interval"]
-        assert low < found["score"] < high
-        assert f"{words.path} is " in found["in_words"]
-        assert f" {subwords.path}" in found["in_words"]
-
-
 def test_only_the_same_sentences_are_compared(words: RunDirectory, tmp_path: Path) -> None:
     with pytest.raises(AugenmerkError, match="cannot be compared with itself"):
         compare_runs(Evaluator(words, CPU), Evaluator(RunDirectory.open(words.path), CPU), ["train"])
     fewer = copied(words, tmp_path / "fewer", bilderbuch=BilderbuchConfig(pairs=110))
-    with pytest.raises(
-        AugenmerkError, match="on 'train': it has 120 sentences in the one and 110 in the oth"
-    ):
+    with pytest.raises(AugenmerkError, match="on 'train': it has 120 sentences in the one and 110 in the"):
         compare_runs(Evaluator(words, CPU), Evaluator(fewer, CPU), ["train"])
     other = copied(words, tmp_path / "other", bilderbuch=BilderbuchConfig(pairs=120, seed=2))
     with pytest.raises(AugenmerkError, match="sentence 1 is not the same in both"):
@@ -379,14 +331,10 @@ def test_all_pairs_of_a_file_are_measured_and_kept_apart(words: RunDirectory, tm
     assert part["sentences"] < 30
 
 
-def test_a_file_that_was_moved_is_still_divided_and_another_file_is_not(
-    words: RunDirectory, tmp_path: Path
-) -> None:
+def test_a_moved_file_is_divided_and_another_file_is_not(words: RunDirectory, tmp_path: Path) -> None:
     export({"pairs": pairs_of("train")}, tmp_path / "new", "de", "en", format="tsv")
     run = copied(words, tmp_path / "run", bitext=str(tmp_path / "old" / "pairs.tsv"), validation="val")
-    answer = run_command(
-        "evaluate", run.path, "--data", tmp_path / "new" / "pairs.tsv", "--beam", 1, "--json"
-    )
+    answer = run_command("evaluate", run.path, "--data", tmp_path / "new" / "pairs.tsv", "--beam=1", "--json")
     [moved] = json.loads(answer.out)
     assert (moved["split"], "data" in moved) == ("val", False)
     assert moved["sentences"] < 30
@@ -396,9 +344,7 @@ def test_a_file_that_was_moved_is_still_divided_and_another_file_is_not(
     assert (other["split"], other["sentences"]) == ("other", 120)
 
 
-def test_the_output_of_another_system_is_scored_and_tested_beside_ours(
-    words: RunDirectory, subwords: RunDirectory, tmp_path: Path
-) -> None:
+def test_output_of_another_system(words: RunDirectory, subwords: RunDirectory, tmp_path: Path) -> None:
     run = copied(words, tmp_path / "run")
     evaluate_run(Evaluator(subwords, CPU), ["train"], [1])
     output = tmp_path / "system.txt"
@@ -457,15 +403,24 @@ def test_evaluate_prints_a_table_and_a_command_that_can_be_run(words: RunDirecto
 
 
 def test_json_is_a_list_of_rows_and_nothing_else(words: RunDirectory, subwords: RunDirectory) -> None:
-    [row] = run_json("evaluate", subwords.path, "--split", "val")
+    [row] = run_json("evaluate", subwords.path)
     assert row.keys() == {*KEYS}
-    assert "cased" not in run_command("evaluate", subwords.path).out  # a model in lower case
+    assert (row["split"], row["beam"]) == ("train", 2)  # that of the run's validation, and its own beam
+    assert (
+        "cased" not in run_command("evaluate", subwords.path, "--split", "val").out
+    )  # a model in lower case
     arguments = ("evaluate", words.path, "--baseline", subwords.path, "--beam", 1)
     [row] = run_json(*arguments)
     answer = run_command(*arguments)
+    assert row["baseline"]["run"] == str(subwords.path)
+    [theirs] = [other for other in subwords.read_scores() if (other["split"], other["beam"]) == ("train", 1)]
     for metric in ("bleu", "chrf"):
-        assert row["baseline"][metric]["in_words"] in answer.out
-        low, high = row["baseline"][metric]["baseline_interval"]
+        found = row["baseline"][metric]
+        assert (found["score"], found["baseline_score"]) == pytest.approx((row[metric], theirs[metric]))
+        assert found["interval"][0] < found["score"] < found["interval"][1]
+        assert found["in_words"].startswith(f"{words.path} is ")
+        assert found["in_words"] in answer.out
+        low, high = found["baseline_interval"]
         assert f"{low:.2f} to {high:.2f}" in answer.out
     assert "10,000 trials, 2,000 resamples, seed 12345" in answer.out
     assert "baseline" not in words.read_scores()[-1]
@@ -505,9 +460,7 @@ class TestWhatChanges:
             (folder / f"{split}.tsv").write_text("".join(lines), encoding="utf-8")
         return folder
 
-    def test_rows_of_earlier_sentences_are_removed(
-        self, shared_runs: SharedRuns, pairs: Path, tmp_path: Path
-    ) -> None:
+    def test_rows_of_earlier_sentences_go(self, shared_runs: SharedRuns, pairs: Path, tmp_path: Path) -> None:
         run = shared_runs.copy(tiny(data__bitext=str(pairs), train__epochs=1), tmp_path / "run")
 
         def evaluate(split: str, beam: int, **options: Any) -> None:
@@ -527,9 +480,7 @@ class TestWhatChanges:
         evaluate("val", 4)
         assert kept() == {("val", 4), ("test", 1)}
 
-    def test_rows_of_earlier_weights_are_removed(
-        self, shared_runs: SharedRuns, pairs: Path, tmp_path: Path
-    ) -> None:
+    def test_rows_of_earlier_weights_go(self, shared_runs: SharedRuns, pairs: Path, tmp_path: Path) -> None:
         run = shared_runs.copy(tiny(data__bitext=str(pairs), train__epochs=1), tmp_path / "run")
         evaluate_run(Evaluator(run, CPU), ["val"], [1])
         early = Evaluator(run, CPU)

@@ -18,6 +18,10 @@ from tests.support.command import fails_with_a_sentence, run_command, run_json
 from tests.support.runs import SharedRuns, tiny
 
 HEADS = 4
+MULTI_HEAD = tiny(
+    **{"text__unit": "bpe", "text__vocabulary_size": 500, "train__epochs": 4},
+    **{"model__attention": "multi-head", "model__heads": HEADS},
+)
 SENTENCES = [pair.source for pair in islice(open_bitext("bilderbuch")["test"], 30)]
 
 
@@ -28,9 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def run(shared_runs: SharedRuns, folder: Path) -> RunDirectory:
-    bpe = {"text__unit": "bpe", "text__vocabulary_size": 500}
-    config = tiny(**bpe, model__attention="multi-head", model__heads=HEADS, train__epochs=5)
-    return shared_runs.copy(config, folder / "run")
+    return shared_runs.copy(MULTI_HEAD, folder / "run")
 
 
 @pytest.fixture(scope="module")
@@ -62,35 +64,18 @@ def test_their_mean_is_the_attention_that_the_search_recorded(translator: Transl
     assert any(np.abs(one.heads[0].attention - one.heads[1].attention).max() > 0.1 for one in found[:-1])
 
 
-def test_so_is_that_of_given_and_of_cut_translations(translator: Translator) -> None:
+def test_so_is_that_of_given_and_of_cut_translations(translator: Translator, single: RunDirectory) -> None:
     pairs = [(text, "The dog is sleeping.") for text in SENTENCES]
     cut = translator.translate(SENTENCES, beam=1, max_length=3, heads=True)
     assert any(not one.finished for one in cut)
     for one in (*translator.score_all(pairs, heads=True), *cut):
         mean = np.stack([head.attention for head in one.heads]).mean(0)
         np.testing.assert_allclose(mean, one.attention, atol=2e-6, rtol=0)
-
-
-def test_empty_lines_alone_have_no_heads(translator: Translator) -> None:
     assert [one.heads for one in translator.translate(["", ""], heads=True)] == [(), ()]
-
-
-def test_they_do_not_depend_on_the_other_sentences(translator: Translator) -> None:
-    together = translator.translate(SENTENCES, heads=True)
-    for text, one in zip(SENTENCES[:5], together, strict=False):
-        for alone, head in zip(translator.translate(text, heads=True).heads, one.heads, strict=True):
-            np.testing.assert_allclose(alone.attention, head.attention, atol=2e-6, rtol=0)
-
-
-def test_a_mechanism_without_heads_counts_as_one(single: RunDirectory) -> None:
+    # A mechanism without heads counts as one.
     one = load(single.path).translate(SENTENCES[0], heads=True)
     [head] = one.heads
     np.testing.assert_allclose(head.attention, one.attention, atol=2e-6, rtol=0)
-
-
-def test_an_ensemble_has_none(run: RunDirectory) -> None:
-    with pytest.raises(AugenmerkError, match="needs one model"):
-        load([run.path, run.path]).translate(SENTENCES[0], heads=True)
 
 
 def test_json_has_them_only_if_they_are_asked_for(run: RunDirectory) -> None:
@@ -105,14 +90,14 @@ def test_json_has_them_only_if_they_are_asked_for(run: RunDirectory) -> None:
     for key in ("attention", "subword_attention"):
         mean = np.mean([head[key] for head in found["heads"]], axis=0)
         np.testing.assert_allclose(mean, found[key], atol=4e-6, rtol=0)
+    with pytest.raises(AugenmerkError, match="needs one model"):
+        load([run.path, run.path]).translate(SENTENCES[0], heads=True)
     assert "add --json" in fails_with_a_sentence("translate", "--model", run.path, "Hund", "--heads")
     drawn = run_json("diagram", "--model", run.path, SENTENCES[0], "--heads")
     assert len(drawn["diagrams"][0]["translations"][0]["heads"]) == HEADS
 
 
-def test_a_diagram_has_a_map_of_all_and_one_of_each(
-    run: RunDirectory, single: RunDirectory, tmp_path: Path
-) -> None:
+def test_a_diagram_has_a_map_for_all_heads(run: RunDirectory, single: RunDirectory, tmp_path: Path) -> None:
     asked = ("diagram", "--model", run.path, SENTENCES[0], "--heads")
     answer = run_command(*asked, env={"COLUMNS": "200"})
     titles = ["mean of all heads", *(f"head {number}" for number in range(1, HEADS + 1))]
@@ -130,24 +115,10 @@ def test_a_diagram_has_a_map_of_all_and_one_of_each(
     assert run_command(*plain, "--heads").out == run_command(*plain).out
     both = run_command(*asked, "--model", single.path, env={"COLUMNS": "200"}).out
     assert both.count("run, head 1") == both.count("single: ") == 1
-    page = (
-        "diagram",
-        "--model",
-        run.path,
-        "--split",
-        "val",
-        "--count",
-        2,
-        "--heads",
-        "--out",
-        tmp_path / "page",
-    )
-    assert run_command(*page).code == 0
+    page = ("--split", "val", "--count", 1, "--heads", "--out", tmp_path / "page")
+    assert run_command("diagram", "--model", run.path, *page).code == 0
     assert "head 4" in (tmp_path / "page" / "index.html").read_text()
-
-
-def test_maps_without_words_are_rendered() -> None:
-    maps = [AttentionMap([], [], [], title=f"head {number}") for number in (1, 2)]
-    drawn = render_terminal_maps(maps, 80)
+    wordless = [AttentionMap([], [], [], title=f"head {number}") for number in (1, 2)]
+    drawn = render_terminal_maps(wordless, 80)
     assert isinstance(drawn, Table)
     assert drawn.row_count == 1

@@ -17,12 +17,13 @@ from augenmerk import Run
 from augenmerk.base import config
 from augenmerk.base.config import RunConfig
 from augenmerk.cli import EXAMPLE_WIDTH, app, lay_out_examples
-from augenmerk.data import Bitext, multi30k
+from augenmerk.data import Bitext, bilderbuch, multi30k
 from augenmerk.lab.exercises import EXERCISES
 from augenmerk.lab.naming import read_reference
 from augenmerk.run.directory import RunDirectory
-from augenmerk.study import demo, plan
+from augenmerk.study import demo, plan, runner
 from tests.cli.test_demo import small
+from tests.cli.test_study_data import ExecutorHere
 from tests.process.test_report import make_result
 from tests.support.command import run_command
 from tests.support.runs import SharedRuns, tiny
@@ -101,11 +102,8 @@ def make_folder(shared_runs: SharedRuns, folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.slow
-def make_small(
-    example: str, folder: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Makes models smaller and reads less data."""
+def make_small(folder: Path, monkeypatch: pytest.MonkeyPatch, *, short: bool = True) -> None:
+    """Makes models smaller, reads less data, and trains the runs of a study in this process."""
     load_config = config.load_config
 
     def load_small(name: str, settings: Iterable[str] = ()) -> RunConfig:
@@ -114,30 +112,44 @@ def make_small(
         return made.leaving_open({*made.left_open, "text.vocabulary_size"}) if made.left_open else made
 
     monkeypatch.setattr(config, "load_config", load_small)
-    if "--resume" not in example:  # a run is resumed on all the pairs that it was begun with
+    if short:
         read_split = Bitext.__getitem__
         monkeypatch.setattr(
             Bitext, "__getitem__", lambda self, name: list(islice(read_split(self, name), PAIRS))
         )
+    monkeypatch.setitem(bilderbuch.SIZES, "train", 300)
     monkeypatch.setattr(demo, "demo_config", small)
     monkeypatch.setattr(multi30k, "fetch", lambda *_: folder)
     monkeypatch.setitem(plan.BUNDLED_STUDIES, "small", folder / "mine.toml")
+    monkeypatch.setattr(runner, "LocalExecutor", ExecutorHere)
+
+
+def prepare(
+    example: str, folder: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Makes what an example needs small. A run is resumed on all the pairs that it was begun with."""
+    make_small(folder, monkeypatch, short="--resume" not in example)
     if needs_multi30k(example):
         request.getfixturevalue("multi30k_folder")
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
+@pytest.mark.parametrize(
+    "example",
+    [
+        pytest.param(each, marks=pytest.mark.slow if each == "augenmerk bench decode" else ())
+        for each in EXAMPLES
+    ],
+)
 def test_the_example_runs(
     example: str, folder: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With smaller models and less data, and without a network; otherwise as it stands."""
-    make_small(example, folder, request, monkeypatch)
-    command, _, output = example.partition(" > ")
+    """With smaller models, less data and fewer pictures, without a network; otherwise as it stands."""
+    prepare(example, folder, request, monkeypatch)
+    command, _, output = re.sub("--(count|top) 12", r"--\1 2", example).partition(" > ")
     command, _, file = command.partition(" < ")
     arguments = shlex.split(command)[1:]
-    arguments += [
-        each for name, added in ADDED.items() if example.startswith(f"augenmerk {name}") for each in added
-    ]
+    added = (more for name, more in ADDED.items() if example.startswith(f"augenmerk {name}"))
+    arguments += [each for more in added for each in more]
     stdin = (folder / file).read_bytes() if file else b"Ein Hund.\n"
     answer = run_command(*arguments, stdin=stdin, cwd=folder)
     assert answer.code == expected_code(example), answer.err
@@ -187,7 +199,7 @@ def test_python_gives_the_same(
     """The same JSON and, after training, the same weights, bit for bit."""
     assert example in TWINS, "docs/reference/python.md has no twin of this example"
     place, theirs = make_folder(shared_runs, tmp_path / "here"), tmp_path / "command"
-    make_small(example, place, request, monkeypatch)
+    prepare(example, place, request, monkeypatch)
     if "corpus" in example:
         prepared = run_command("data", "prepare", "bilderbuch", "--out", "corpus", cwd=place)
         assert prepared.code == 0, prepared.err
@@ -211,9 +223,8 @@ def test_python_gives_the_same(
     assert json.loads(json.dumps(found)) == as_data(shown)
     if arguments[0] == "train":
         one, other = (RunDirectory.open(folder / value.path).load_model() for folder in (theirs, place))
-        assert {key: each.tobytes() for key, each in one.items()} == {
-            key: each.tobytes() for key, each in other.items()
-        }
+        assert one.keys() == other.keys()
+        assert all(one[key].tobytes() == each.tobytes() for key, each in other.items())
 
 
 def needs_multi30k(example: str) -> bool:

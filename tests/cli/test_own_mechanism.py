@@ -8,7 +8,6 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from augenmerk import AugenmerkError, load, load_mechanism
@@ -101,9 +100,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def trained(file: Path) -> Path:
     """A run that was trained with the mechanism, through the command line."""
     place = file.parent / "run"
-    answer = run_command(
-        "train", "quick", *TINY, "--attention", f"{file}:Sparsemax", "--out", str(place), "--json"
-    )
+    answer = run_command("train", "quick", *TINY, "--attention", f"{file}:Sparsemax", "--out", place)
     assert answer.code == 0, answer.err
     assert answer.out.startswith("executed\n")
     assert 'attention = "mine.py:Sparsemax"' in (place / "config.toml").read_text(encoding="utf-8")
@@ -122,14 +119,13 @@ def forget_loaded_mechanisms() -> None:
     CUSTOM_MECHANISMS.clear()
 
 
+def commands(run: Path) -> list[tuple[object, ...]]:
+    looking = ("--model", run, SENTENCE)
+    return [("translate", *looking), ("diagram", *looking), ("evaluate", run), ("faithfulness", run)]
+
+
 def test_it_is_executed_only_if_it_is_named(trained: Path, tmp_path: Path) -> None:
-    for command in (
-        ("translate", "--model", trained, SENTENCE),
-        ("evaluate", trained, "--split", "val"),
-        ("diagram", "--model", trained, SENTENCE),
-        ("patterns", trained),
-        ("faithfulness", trained),
-    ):
+    for command in (*commands(trained), ("patterns", trained)):
         sentence = fails_with_a_sentence(*command)
         assert "--attention" in sentence
         assert "mine.py:Sparsemax" in sentence
@@ -140,17 +136,11 @@ def test_it_is_executed_only_if_it_is_named(trained: Path, tmp_path: Path) -> No
     assert out.startswith("executed\n")
     weights = json.loads(out.removeprefix("executed\n"))["attention"]
     assert all(sum(row) == pytest.approx(1.0, abs=1e-4) for row in weights)
-
-
-def test_in_python(trained: Path) -> None:
+    forget_loaded_mechanisms()
     with pytest.raises(AugenmerkError, match="which runs only if"):
         load(trained)
-    name = load_mechanism(f"{trained / 'mine.py'}:Sparsemax")
-    assert name == "mine.py:Sparsemax"
-    translation = load(trained).translate(SENTENCE)
-    np.testing.assert_allclose(
-        translation.attention.sum(axis=1), np.ones(len(translation.target_words)), rtol=1e-6, atol=1e-5
-    )
+    assert load_mechanism(f"{trained / 'mine.py'}:Sparsemax") == "mine.py:Sparsemax"
+    assert load(trained).translate(SENTENCE).attention.tolist()[0] == pytest.approx(weights[0], abs=1e-4)
 
 
 def test_training_can_be_resumed_with_the_same_flag(trained: Path, tmp_path: Path) -> None:
@@ -181,10 +171,7 @@ def test_an_edited_file_is_refused_with_old_weights(trained: Path, file: Path, t
     (unfinished / "result.json").unlink()
     before = {path: path.read_bytes() for path in unfinished.iterdir() if path.is_file()}
     for command in (
-        ("translate", "--model", trained, SENTENCE),
-        ("evaluate", trained, "--split", "val"),
-        ("diagram", "--model", trained, SENTENCE),
-        ("faithfulness", trained),
+        *commands(trained),
         ("train", "--resume", "--out", unfinished),
         ("train", "--from", trained, "--epochs", "1", "--out", tmp_path / "tuned"),
     ):
@@ -201,15 +188,8 @@ def test_an_edited_file_is_refused_with_old_weights(trained: Path, file: Path, t
 
 
 def test_what_the_class_does_not_use_may_be_edited(trained: Path, file: Path, tmp_path: Path) -> None:
-    for number, (old, new) in enumerate(
-        (
-            ("def keys", "# the other side\n\n    def keys"),
-            ('"""Sparsemax attention', '"""Sparse attention'),
-            ("class Other:\n    pass", "class Other(Attention):\n    selective = False"),
-        )
-    ):
-        place = edited(file, tmp_path / str(number) / "mine.py", old, new)
-        assert run_command("translate", "--model", trained, "--attention", f"{place}:Sparsemax", SENTENCE).out
+    place = edited(file, tmp_path / "mine.py", "def keys", "# the other side\n\n    def keys")
+    assert run_command("translate", "--model", trained, "--attention", f"{place}:Sparsemax", SENTENCE).out
 
 
 def test_the_copy_in_a_run_is_bound_to_it(trained: Path, tmp_path: Path) -> None:
@@ -296,9 +276,7 @@ def test_a_study_asks_for_it_before_anything_is_trained(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_the_mechanisms_on_the_page_are_right_and_can_be_trained_and_studied(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_mechanisms_on_the_page_can_be_trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = "docs/guides/own-mechanism.md"
     code, check = blocks(page, "python")
     (tmp_path / "mine.py").write_text(code, encoding="utf-8")

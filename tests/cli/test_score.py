@@ -12,14 +12,14 @@ from augenmerk.data.export import export
 from augenmerk.evaluation.evaluator import Evaluator, count_words, evaluate_run
 from augenmerk.run.directory import RunDirectory
 from augenmerk.translation import load
+from tests.cli.test_heads import MULTI_HEAD
 from tests.support.command import fails_with_a_sentence, run_command
-from tests.support.runs import CPU, SharedRuns, tiny
+from tests.support.runs import CPU, SharedRuns
 
 
 @pytest.fixture(scope="module")
 def run(shared_runs: SharedRuns, tmp_path_factory: pytest.TempPathFactory) -> RunDirectory:
-    config = tiny(text__unit="bpe", text__vocabulary_size=500, model__attention="multi-head", model__heads=4)
-    return shared_runs.copy(config, tmp_path_factory.mktemp("runs") / "run")
+    return shared_runs.copy(MULTI_HEAD, tmp_path_factory.mktemp("runs") / "run")
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +33,7 @@ def scored(*arguments: object, stdin: bytes = b"") -> list[dict[str, Any]]:
     return [json.loads(line) for line in answer.out.splitlines()]
 
 
-def test_the_sum_is_the_loss_of_evaluate(
-    run: RunDirectory, pairs: list[SentencePair], tmp_path: Path
-) -> None:
+def test_the_sum_is_that_of_evaluate(run: RunDirectory, pairs: list[SentencePair], tmp_path: Path) -> None:
     [row] = evaluate_run(Evaluator(run, CPU), ["val"], [1])
     export({"pairs": pairs}, tmp_path, "de", "en", format="tsv")
     found = scored(run.path, "--data", tmp_path / "pairs.tsv")
@@ -57,9 +55,7 @@ def test_the_sum_is_the_loss_of_evaluate(
     assert f"perplexity {row['perplexity']:.2f}, {row['word_perplexity']:.2f} a word" in summary
 
 
-def test_what_the_model_says_itself_gets_the_probability_that_its_search_gave(
-    run: RunDirectory, pairs: list[SentencePair]
-) -> None:
+def test_own_words_have_the_probability_of_the_search(run: RunDirectory, pairs: list[SentencePair]) -> None:
     translator = load(run.path)
     said = [one for one in translator.translate([pair.source for pair in pairs[:20]], beam=1) if one.text]
     stdin = "".join(f"{one.source}\t{one.text}\n" for one in said).encode()
@@ -116,11 +112,6 @@ def test_bad_lines_of_a_file(run: RunDirectory, tmp_path: Path) -> None:
     )
 
 
-def test_a_run_and_half_a_pair(run: RunDirectory) -> None:
-    complaint = fails_with_a_sentence("score", run.path, "Ein Hund.")
-    assert "every sentence needs its translation" in complaint
-
-
 def test_bad_input_gets_one_sentence(run: RunDirectory, tmp_path: Path) -> None:
     for arguments, expected in (
         (("Ein Hund.",), "'Ein Hund.' is not a run directory"),
@@ -136,3 +127,5 @@ def test_bad_input_gets_one_sentence(run: RunDirectory, tmp_path: Path) -> None:
     assert "stdin, line 2: expected 2 columns" in complaint
     nothing = run_command("score", run.path)
     assert (nothing.code, nothing.out) == (0, "No pairs.\n")
+    complaint = fails_with_a_sentence("score", run.path, "Ein Hund.")
+    assert "every sentence needs its translation" in complaint

@@ -73,9 +73,8 @@ def test_the_command_shows_presets_files_and_runs(shared_runs: SharedRuns, tmp_p
 
 
 def test_the_command_lists_settings() -> None:
-    assert [row["name"] for row in run_json("config", "list")] == [
-        each.name for each in list_settings(RunConfig())
-    ]
+    names = [each.name for each in list_settings(RunConfig())]
+    assert [row["name"] for row in run_json("config", "list")] == names
     assert [row["name"] for row in run_json("config", "list", "lr")] == ["train.lr"]
     of_training = run_command("config", "list", "train")
     assert "Learning rate, at its highest." in of_training.out

@@ -21,12 +21,7 @@ SENTENCES = {
     "Ein Mann fährt mit dem Fahrrad durch den Park.": {"man", "riding", "through", "the", "park"},
     "Eine alte Frau sitzt mit ihrer Katze auf der Bank.": {"old", "woman", "bench", "cat"},
     "Der alte Mann liest in der Küche eine Zeitung.": {"old", "man", "reading", "newspaper", "kitchen"},
-    "Ein kleines Mädchen, das einen roten Hut trägt, hat einen Ball gefangen.": {
-        "red",
-        "hat",
-        "caught",
-        "ball",
-    },
+    "Ein kleines Mädchen, das einen roten Hut trägt, hat einen Ball gefangen.": {"red", "hat", "caught"},
     "Auf der Straße stehen zwei Frauen, die miteinander sprechen.": {"two", "women", "street", "talking"},
 }
 
@@ -38,9 +33,8 @@ def test_it_is_small_and_has_no_more_than_it_needs() -> None:
         *("scores.json", "familiarity.json", "run.json", "MODEL_CARD.md"),
     }
     assert sum(file.stat().st_size for file in BUNDLED_MODEL.iterdir()) <= 8_000_000
-    assert {tensor.dtype for tensor in load_file(BUNDLED_MODEL / "model.safetensors").values()} == {
-        torch.float16
-    }
+    tensors = load_file(BUNDLED_MODEL / "model.safetensors").values()
+    assert {tensor.dtype for tensor in tensors} == {torch.float16}
 
 
 @pytest.fixture(scope="module")
@@ -75,10 +69,7 @@ def test_it_is_what_commands_use_that_are_told_no_other(tmp_path: Path) -> None:
 def test_its_card_says_what_its_scores_say() -> None:
     card = (BUNDLED_MODEL / "MODEL_CARD.md").read_text(encoding="utf-8")
     scores = RunDirectory.open(BUNDLED_MODEL).read_scores()
-    assert {(row["split"], row["beam"]) for row in scores} >= {
-        ("test_2016_flickr", 1),
-        ("test_2016_flickr", 5),
-    }
+    assert {row["beam"] for row in scores if row["split"] == "test_2016_flickr"} >= {1, 5}
     for row in scores:
         line = next(line for line in card.splitlines() if line.startswith(f"| {row['split']}"))
         assert f"{row['bleu']:.1f}" in line
@@ -91,9 +82,7 @@ def test_its_card_says_what_its_scores_say() -> None:
 
 
 @pytest.mark.slow
-def test_evaluating_it_in_a_copy_gives_the_scores_on_its_card(
-    multi30k_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_copy_scores_alike(multi30k_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AUGENMERK_DATA", str(multi30k_folder.parent))
     monkeypatch.chdir(tmp_path)
     before = {file.name: file.read_bytes() for file in BUNDLED_MODEL.iterdir()}
@@ -123,16 +112,13 @@ def test_evaluating_it_says_where_the_scores_are_kept(tmp_path: Path) -> None:
     assert (tmp_path / place / "other_scores.json").exists()
 
 
-def test_another_run_in_the_place_of_the_copy_is_refused(tmp_path: Path) -> None:
+def test_a_copy_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
     run = copy_bundled_model(tmp_path)
     assert run.path == tmp_path / BUNDLED_MODEL.name
     weights = {name: tensor + 1 for name, tensor in load_file(run.model_path).items()}
     save_file(weights, run.model_path)
     with pytest.raises(AugenmerkError, match="is not the bundled model but another run"):
         copy_bundled_model(tmp_path)
-
-
-def test_a_copy_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("a file")
     with pytest.raises(AugenmerkError, match="cannot be created"):
         copy_bundled_model(tmp_path / "runs")
@@ -140,9 +126,7 @@ def test_a_copy_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["patterns", "faithfulness"])
-def test_its_attention_is_looked_at_if_no_run_is_named(
-    multi30k_folder: Path, monkeypatch: pytest.MonkeyPatch, command: str
-) -> None:
+def test_looking_needs_no_run(multi30k_folder: Path, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
     monkeypatch.setenv("AUGENMERK_DATA", str(multi30k_folder.parent))
     done = CliRunner().invoke(app, [command, "--beam", "1", "--top", "2", "--device", "cpu", "--json"])
     assert done.exit_code == 0, done.output
@@ -161,9 +145,7 @@ def test_real_queries_come_from_it_if_only_a_sentence_is_given(tmp_path: Path) -
         assert complaint in str(refused.exception)
 
 
-def test_it_is_not_copied_for_what_cannot_be_measured(
-    multi30k_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_copy_by_mistake(multi30k_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AUGENMERK_DATA", str(multi30k_folder.parent))
     monkeypatch.chdir(tmp_path)
     refused = CliRunner().invoke(app, ["evaluate", "--split", "nosuch", "--device", "cpu"])

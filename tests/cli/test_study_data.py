@@ -14,7 +14,7 @@ from augenmerk.base.errors import AugenmerkError
 from augenmerk.data import open_bitext
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study.collect import collect
-from augenmerk.study.jobs import Event, Job, execute
+from augenmerk.study.jobs import Event, Job, LocalExecutor, execute
 from augenmerk.study.measure import check_padding
 from augenmerk.study.plan import Study, read_study
 from augenmerk.study.runner import RunStatus, check_data, fit_to_data, run_study
@@ -79,6 +79,14 @@ def run_here(study: Study, out: Path) -> list[dict[str, Any]]:
     return events
 
 
+class ExecutorHere(LocalExecutor):
+    """Runs each job in this process: one of its own would take most of its time to import torch."""
+
+    def submit(self, job: Job) -> None:
+        execute(job, lambda **fields: self._queue.put(Event(job.run, **fields)))
+        self._queue.put(Event(job.run, "finished"))
+
+
 def start(study: Study, out: Path) -> None:
     run_study(study, out, jobs=1, device="cpu", on_progress=lambda _: None)
 
@@ -90,12 +98,8 @@ def append(file: Path) -> None:
 # -- the same test sentences ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "factors", ['"data.bilderbuch.seed" = [1, 2]', '"data.source_language" = ["de", "en"]']
-)
-def test_factors_that_change_the_test_sentences_are_refused_before_anything_runs(
-    factors: str, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("factors", ["data.bilderbuch.seed = [1, 2]", 'data.source_language = ["de", "en"]'])
+def test_factors_that_change_the_test_sentences_are_refused(factors: str, tmp_path: Path) -> None:
     study = declare(tmp_path, "bilderbuch", factors, more="data.bilderbuch.pairs = 50\n")
     with pytest.raises(AugenmerkError, match="cannot be compared: 'test' has other sentences"):
         start(study, tmp_path / "out")
@@ -134,9 +138,7 @@ def test_data_that_has_changed_between_two_starts_is_refused(split: str, tmp_pat
     check_data(study, out)
     append(data / f"{split}.tsv")
     size = {"train": 60, "val": 12, "test": 20}[split]
-    changed = (
-        rf"pairs has changed since .*seed-1 was trained \('{split}' has {size} and {size + 1} sentences,"
-    )
+    changed = rf"has changed since .*seed-1 was trained \('{split}' has {size} and {size + 1} sentences,"
     with pytest.raises(AugenmerkError, match=changed):
         start(study, out)
     assert not (out / "runs" / "mean" / "seed-2").exists()

@@ -120,10 +120,7 @@ def test_a_study_declares_what_it_wants_to_know(tmp_path: Path) -> None:
         ('[contrasts]\n"Q?" = { "dot, hidden=8" = "x" }\n', "write a factor, or weights of variants"),
         ('[contrasts]\n"Q?" = 3\n', "write a factor, or weights of variants that sum to 0, such as { a = 1"),
         ('[contrasts]\n"Q?" = { "dot, hidden=8" = inf, "dot, hidden=16" = -inf }\n', "write a factor"),
-        (
-            f'[contrasts]\n"Q?" = {{ "dot, hidden=8" = 1{"0" * 400}, "none, hidden=8" = -1 }}\n',
-            "write a factor",
-        ),
+        (f'[contrasts]\n"Q?" = {{"dot, hidden=8" = 1{"0" * 400}, "none, hidden=8" = -1 }}', "write a factor"),
     ],
 )
 def test_contrasts_that_mean_nothing_are_refused(tmp_path: Path, text: str, complaint: str) -> None:
@@ -136,19 +133,12 @@ def test_contrasts_that_mean_nothing_are_refused(tmp_path: Path, text: str, comp
 
 def test_a_table_may_be_a_value_of_a_factor(tmp_path: Path) -> None:
     factors = '[factors]\n"model.transformer" = [{ feed_forward = 64 }, { feed_forward = 128 }]\n'
-    study = declared(tmp_path, LEAST.replace('"quick"', '"transformer-quick"') + factors)
+    study = declared(tmp_path, LEAST + factors)
     assert len(study.variants) == 2
     assert [sorted(each.weights.values()) for each in study.contrasts] == [[-1, 1]]
 
 
-def test_a_base_may_be_a_file_beside_the_study(tmp_path: Path) -> None:
-    (tmp_path / "base.toml").write_text('[model]\nhidden = 7\n[data]\nbitext = "multi30k"\n')
-    study = declared(tmp_path, LEAST + 'base = "base.toml"\n[factors]\n"model.embedding" = [3, 4]\n')
-    assert [variant.name for variant in study.variants] == ["embedding=3", "embedding=4"]
-    assert all(run.config.model.hidden == 7 for run in study.runs)
-
-
-def test_settings_of_a_dataset_can_be_set_and_varied(tmp_path: Path) -> None:
+def test_a_base_may_be_a_file_beside_the_study_and_settings_of_a_dataset_are_varied(tmp_path: Path) -> None:
     (tmp_path / "base.toml").write_text("[data.bilderbuch]\nseed = 9\n")
     study = declared(
         tmp_path,
@@ -160,9 +150,7 @@ def test_settings_of_a_dataset_can_be_set_and_varied(tmp_path: Path) -> None:
     assert study.factors == ("data.bilderbuch.pairs",)
 
 
-def test_a_relative_data_path_is_that_of_the_current_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_relative_path_is_in_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "pairs").mkdir()
     monkeypatch.chdir(tmp_path)
     study = declared(tmp_path, LEAST + '[settings.data]\nbitext = "pairs"\n[factors]\nattention = ["mean"]\n')
@@ -172,10 +160,7 @@ def test_a_relative_data_path_is_that_of_the_current_folder(
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        (
-            LEAST + "[settings]\nlr = 0.5\n" + MEAN,
-            "'lr' is not in a group of settings; a setting is attention, or a",
-        ),
+        (LEAST + "[settings]\nlr = 0.5\n" + MEAN, "'lr' is not in a group of settings; a setting is"),
         ("seeds = [1]\n" + MEAN, "'question': field required"),
         ('question = "?"\nseeds = []\n' + MEAN, "'seeds'"),
         ('question = "?"\nseeds = [1, 1]\n' + MEAN, "seeds names 1 twice"),
@@ -189,24 +174,14 @@ def test_a_relative_data_path_is_that_of_the_current_folder(
         (LEAST + "[factors]\nwidth = [1, 2]\n", "'width' is not in a group of settings"),
         (LEAST + "[factors]\ntrain.rate = [1, 2]\n", "unknown key 'train.rate'; known here are accumulate"),
         (LEAST + "[factors]\ntrain.lr = [1e-3]\n[settings]\nepochs = 3\n", "such as [settings.train]"),
-        (
-            LEAST + 'base = "quick"\n[factors]\ntrain.lr = [1e-3]\n[settings.data.bitext]\nseed = 3\n',
-            "mine.toml: 'bitext' is not a group of settings;",
-        ),
+        (LEAST + 'base = "quick"\n[settings.data.bitext]\nseed = 3\n' + MEAN, "'bitext' is not a group of"),
         (LEAST + 'base = "slow"\n' + MEAN, "There is no preset called"),
         (LEAST + 'splits = ["a", "a"]\n' + MEAN, "splits names 'a' twice"),
         (LEAST + "colour = 1\n" + MEAN, "unknown key 'colour'; known here are base"),
         (LEAST + '[factors]\ndata.bitext = ["a/b", "a b"]\n', "both be kept in a folder called 'bitext=a-b'"),
-        (
-            PUBLISHED + 'variant = "none"\nmeasure = "bleu"\n',
-            "published names 'none', but the variants are mean",
-        ),
-        (PUBLISHED + 'variant = "mean"\nmeasure = "blue"\n', "'blue' is not a measure; measures are bleu"),
+        (PUBLISHED + 'variant = "none"\nmeasure = "bleu"', "published names 'none', but the variants"),
+        (PUBLISHED + 'variant = "mean"\nmeasure = "blue"', "'blue' is not a measure; measures are bleu"),
         ("question = ", "not valid TOML"),
-        (
-            LEAST + "[factors]\n" + "".join(f"train.x{i} = {list(range(40))}\n" for i in range(5)),
-            "all factors and seeds combined are over 10,000 runs",
-        ),
         (
             LEAST + "[factors]\n" + "".join(f"train.x{i} = [1, 2]\n" for i in range(20_000)),
             "over 10,000 runs",
@@ -237,24 +212,15 @@ def test_the_studies_that_are_shipped_ask_what_they_say() -> None:
         for name, model in both.items()
     }
     assert abs(sizes["gru"] - sizes["transformer"]) < 0.03 * sizes["gru"]  # with the words of bilderbuch
-    grus = [run.config for run in studies["architecture"].runs if run.config.model.architecture == "gru"]
-    for run, once in zip(studies["architecture-time"].runs, grus, strict=True):
-        twice = once.train.model_copy(update={"epochs": 2 * once.train.epochs})
-        assert run.config == once.model_copy(update={"train": twice})
     attention = studies["attention"]
     assert [variant.name for variant in attention.variants] == ["none", "mean", "scaled-dot"]
     assert attention.seeds == (1, 2, 3, 4, 5)
     for run in attention.runs:
         name, seed = run.variant.name, run.seed
         assert run.config == load_config("classic", [f"model.attention={name}", f"train.seed={seed}"])
-    assert {(each.variant, each.measure): each.mean for each in attention.published} == {
-        ("none", "bleu"): 28.27,
-        ("mean", "bleu"): 29.6,
-        ("scaled-dot", "bleu"): 31.5,
-        ("none", "validation_loss"): 2.523,
-        ("mean", "validation_loss"): 2.45,
-        ("scaled-dot", "validation_loss"): 2.36,
-    }
+    published = {(each.variant, each.measure): each.mean for each in attention.published}
+    for name, *means in (("none", 28.27, 2.523), ("mean", 29.6, 2.45), ("scaled-dot", 31.5, 2.36)):
+        assert [published[name, measure] for measure in ("bleu", "validation_loss")] == means
     assert {variant.name for variant in studies["mechanisms"].variants} == set(ATTENTIONS)
     assert {each.against for each in studies["mechanisms"].contrasts} == {"scaled-dot"}
     assert [(each.variant, each.against) for each in studies["architecture"].contrasts] == [
@@ -284,10 +250,7 @@ def test_data_is_looked_for_beside_the_study_first(tmp_path: Path, monkeypatch: 
 def test_a_study_that_ships_is_found_by_its_name(tmp_path: Path) -> None:
     assert find_study("small").name == "small.toml"
     assert find_study(str(tmp_path / "mine.toml")) == tmp_path / "mine.toml"
-    with pytest.raises(
-        AugenmerkError,
-        match=r"no study called 'smal': the studies are architecture, architecture-time, attention, beam, ",
-    ):
+    with pytest.raises(AugenmerkError, match=r"no study called 'smal': the studies are architecture, arch"):
         find_study("smal")
     listed = run_json("study", "--list")
     assert [row["name"] for row in listed] == list(BUNDLED_STUDIES)
@@ -303,10 +266,7 @@ def test_settings_for_one_value_of_a_factor(tmp_path: Path) -> None:
     found = [(run.config.model.architecture, run.config.train.lr, run.config.model.layers) for run in runs]
     assert found == [("gru", 0.001, 1)] * 2 + [("transformer", 0.5, 2)] * 2
     for wrong, complaint in (
-        (
-            "[settings_for.lstm]\ntrain.lr = 1.0\n",
-            "settings for 'lstm', but no factor has this value; there are gru",
-        ),
+        ("[settings_for.lstm]\ntrain.lr = 1.0\n", "settings for 'lstm', but no factor has this value"),
         ('[settings_for.gru]\nattention = "dot"\n', "cannot have 'model.attention': it is a factor"),
         ("[settings_for.gru]\ntrain.seed = 3\n", "cannot have 'train.seed': name the seeds"),
         ("[settings_for.gru]\nlr = 3\n", "'lr' is not in a group of settings"),

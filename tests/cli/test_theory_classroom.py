@@ -109,33 +109,12 @@ def test_a_table_with_a_column_for_each_task_is_read_too(tmp_path: Path) -> None
     assert [one.verdict for one in grade_sheet(sheet, samples=10)] == ["right", "right", "wrong", "empty"]
 
 
-def test_a_row_with_a_cell_too_many_for_its_tasks_is_left_to_the_teacher(tmp_path: Path) -> None:
-    table = "student;1.2;1.4\nAda;c(k_a + k_b);c mu_a; c mu_b\nBen;c(k_a + k_b);;\n"
-    ada, second, ben, empty = grade(tmp_path, table)
-    assert (ada.task, ada.verdict, second.task, second.verdict) == (
-        "1.2",
-        "needs review",
-        "1.4",
-        "needs review",
-    )
-    assert ada.why == "The row has 4 cells, and the table 3 columns."
-    assert (ben.verdict, empty.verdict) == ("right", "empty")
-
-
 def test_a_heading_with_one_number_of_a_task_is_its_column(tmp_path: Path) -> None:
-    headings = [
-        "Student",
-        "Aufgabe 1.1: Wann?",
-        "Aufgabe 1.2 (Mittelwert)",
-        "Aufgabe 1.3",
-        "Aufgabe 1.4 – zwei",
-    ]
+    headings = ["Student", "Aufgabe 1.1: Wann?", "Aufgabe 1.2 (Mittelwert)", "Aufgabe 1.3", "1.4 – zwei"]
     headings += ["1.6", "1.7 K, Q, V", "points for 1.6", "1.3 and 1.5", "Version 1.2.3", "1.25"]
     path = write(tmp_path, ",".join(f'"{each}"' for each in headings) + "\nAda,a,b,c,d,e,f,g,h,i,j\n")
     sheet = read_answer_sheet(path)
-    assert [(row.task, row.answers) for row in sheet.rows] == [
-        *(("1.1", "a"), ("1.2", "b"), ("1.3", "c"), ("1.4", "d"), ("1.6", "e"), ("1.7", "f")),
-    ]
+    assert " ".join(f"{row.task}{row.answers}" for row in sheet.rows) == "1.1a 1.2b 1.3c 1.4d 1.6e 1.7f"
     assert sheet.task_columns == tuple(headings[1:7])
     assert sheet.other_columns == tuple(headings[7:])
     said = " ".join(run_command("theory", "grade", path, "--samples", "10").err.split())
@@ -146,31 +125,16 @@ def test_a_heading_with_one_number_of_a_task_is_its_column(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (
-            "student,1.2 x,points 1.2\nA,b,c\n",
-            "two columns are for task 1.2, '1.2 x', 'points 1.2'; rename",
-        ),
+        ("student,1.2 x,points 1.2\nA,b,c\n", "two columns are for task 1.2, '1.2 x', 'points 1.2'; rename"),
         ("", "is empty; its first line must name the columns student, task, answers"),
         ("\n \n", "is empty"),
         ("student,task,answers\n", "has no answers, only the line that names the columns"),
-        (
-            "student,answers\nAda,k_a\n",
-            "the columns are 'student', 'answers'. Needed are student, task, answers, or student",
-        ),
+        ("student,answers\nAda,k_a\n", "'student', 'answers'. Needed are student, task, answers, or student"),
         ("id;task;answers\nAda;1.2;k_a\n", "the columns are 'id', 'task', 'answers'"),
-        (
-            "Timestamp;Name;Sache;Text\nx;Ada;1.2;k_a\n",
-            "the columns are 'Timestamp', 'Name', 'Sache', 'Text'. Needed are .*--column '1.2=HEADING'",
-        ),
-        (
-            "Timestamp,Matrikel,Frage 1.2\nx,Ada,k_a\n",
-            "'Frage 1.2'. Needed are .* one with the students .--student-column HEADING.[.]$",
-        ),
+        ("Time;Name;Sache;Text\nx;Ada;1.2;k_a\n", "'Text'. Needed are .*--column '1.2=HEADING'"),
+        ("Matrikel,Frage 1.2\nAda,k_a\n", "Needed are .* one with the students .--student-column HEAD"),
         ("Ada,1.2,k_a\n", "the columns are 'Ada', '1.2', 'k_a'. Needed are student"),
-        (
-            "student,task,answer,answers\nA,1.2,c,c\n",
-            "the columns are 'student', 'task', 'answer', 'answers'. Needed are",
-        ),
+        ("student,task,answer,answers\nA,1.2,c,c\n", "'student', 'task', 'answer', 'answers'. Needed are"),
         (TABLE.encode("cp1252"), "line 3: this is not UTF-8; save the table as CSV in UTF-8 .in Excel"),
         (TABLE.encode("utf-16"), "line 1: this is not UTF-8; save the table as CSV in UTF-8"),
         (b"PK\x03\x04\xd0rest of an xlsx", "this is not UTF-8; save the table as CSV"),
@@ -179,26 +143,15 @@ def test_a_heading_with_one_number_of_a_task_is_its_column(tmp_path: Path) -> No
         (f"student,task,answers\nAda,1.2,{'k_a+' * 50_000}k_a\n", "line 2: this is not CSV .field larger"),
     ],
 )
-def test_a_file_that_is_no_such_table_gets_a_sentence(
-    tmp_path: Path, content: str | bytes, reason: str
-) -> None:
+def test_a_file_that_is_no_table_gets_a_sentence(tmp_path: Path, content: str | bytes, reason: str) -> None:
     with pytest.raises(AugenmerkError, match=reason):
         read_answer_sheet(write(tmp_path, content))
-
-
-def test_a_file_that_is_too_large_is_not_even_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(classroom, "MAX_BYTES", 100)
-    with pytest.raises(AugenmerkError, match="answers of a class have up to 100"):
-        read_answer_sheet(write(tmp_path, TABLE))
 
 
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        (
-            "Ada,01. Feb,c k_a",
-            "There is no task '01. Feb' to check; the tasks are 1.1,",
-        ),
+        ("Ada,01. Feb,c k_a", "There is no task '01. Feb' to check; the tasks are 1.1,"),
         ("Ada,,c k_a", "There is no task ''"),
         ("Ada,1.2,#NAME?", "'#' cannot be part of a formula"),
         ("Ada", "There is no task ''"),
@@ -224,6 +177,11 @@ def test_rows_of_another_length_are_left_to_the_teacher(tmp_path: Path) -> None:
     assert (ada.verdict, ada.why) == ("needs review", "The row has 4 cells, and the table 3 columns.")
     assert ben.verdict == "right"
     assert (cem.verdict, cem.why) == ("needs review", "The row has 2 cells, and the table 3 columns.")
+    table = "student;1.2;1.4\nAda;c(k_a + k_b);c mu_a; c mu_b\nBen;c(k_a + k_b);;\n"
+    graded = grade(tmp_path, table)
+    assert [one.task for one in graded] == ["1.2", "1.4"] * 2
+    assert [one.verdict for one in graded] == ["needs review", "needs review", "right", "empty"]
+    assert graded[0].why == "The row has 4 cells, and the table 3 columns."
 
 
 def test_the_same_answer_is_graded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,10 +192,8 @@ def test_the_same_answer_is_graded_once(tmp_path: Path, monkeypatch: pytest.Monk
         return check(task, answers, **settings)
 
     monkeypatch.setattr(classroom, "check", count)
-    rows = ["1.2,k_a", "1.3,c mu_a", "1.2,k_a", "1.3,k_a", "1.2,k_a"] * 20
-    sheet = read_answer_sheet(
-        write(tmp_path, "student,task,answers\n" + "".join(f"S,{row}\n" for row in rows))
-    )
+    rows = [f"S,{row}\n" for row in ("1.2,k_a", "1.3,c mu_a", "1.2,k_a", "1.3,k_a", "1.2,k_a")] * 20
+    sheet = read_answer_sheet(write(tmp_path, "student,task,answers\n" + "".join(rows)))
     done = []
     graded = grade_sheet(sheet, samples=10, on_progress=lambda *progress: done.append(progress))
     assert sorted(asked) == [("1.2", "k_a"), ("1.3", "c mu_a"), ("1.3", "k_a")]
@@ -258,6 +214,7 @@ def test_mistakes_are_counted(tmp_path: Path) -> None:
     assert (one.name, one.count, one.examples) == ("only one of two", 1, (("c k_a", 1),))
     [unread] = collect_for_review(graded)
     assert (unread.answers, unread.lines, unread.where) == ("c(", (8, 9), "lines 8 (S6), 9 (S7)")
+    assert summarise(grade_sheet(AnswerSheet(("student",), (), ",", False))) == []
 
 
 def test_the_command_writes_a_table_and_a_page(tmp_path: Path) -> None:
@@ -310,10 +267,7 @@ def test_a_student_who_answers_twice_is_named(tmp_path: Path) -> None:
     rows = ["Ada,1.2,k_a", "Ben,1.2,k_b", "Ada,1.2,c(k_a + k_b)", "Ada,1.4,", "Ada,1.4,c mu_a"]
     path = write(tmp_path, "student,task,answers\n" + "\n".join(rows) + "\n")
     answer = run_command("theory", "grade", path, "--samples", "10")
-    assert (
-        "A student has more than one answer to a task 1 time; each of them is counted (--keep last"
-        in answer.err
-    )
+    assert "A student has more than one answer to a task 1 time; each of them is counted" in answer.err
     assert "Ada, 1.2: lines 2, 4\n" in answer.err
     assert "1.4" not in answer.err
     out = tmp_path / "grades.csv"
@@ -322,9 +276,6 @@ def test_a_student_who_answers_twice_is_named(tmp_path: Path) -> None:
     assert "more than one" not in last.err
     assert last.out.startswith("3 answers of 2 students: 2 wrong, 1 right\n")
     assert [row[0] for row in csv.reader(out.read_text("utf-8").splitlines())][1:] == ["Ben", "Ada", "Ada"]
-    assert "--keep first: expected all or last" in fails_with_a_sentence(
-        "theory", "grade", path, "--keep", "first"
-    )
     path = write(tmp_path, "student,task,answers\nAda,1.4,c mu_a\n")
     alone = run_command("theory", "grade", path, "--samples", "10")
     assert "more than one" not in alone.err
@@ -336,29 +287,25 @@ def test_students_may_be_in_another_column(tmp_path: Path) -> None:
     path = write(tmp_path, "Mail,Name,1.2\na@b,Ada,k_a\n")
     assert [row.student for row in read_answer_sheet(path).rows] == ["Ada"]
     assert [row.student for row in read_answer_sheet(path, "mail").rows] == ["a@b"]
-    with pytest.raises(
-        AugenmerkError, match="no column is called 'Matrikel'; the columns are 'Mail', 'Name'"
-    ):
-        read_answer_sheet(path, "Matrikel")
 
 
-def test_mistakes_of_the_teacher_get_one_sentence(tmp_path: Path) -> None:
+def test_mistakes_of_the_teacher_get_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, TABLE)
-    assert "has the answers; give the grades another name" in fails_with_a_sentence(
-        "theory", "grade", path, "--out", path
-    )
+    for arguments, said in (
+        ((path, "--out", path), "has the answers; give the grades another name"),
+        ((path, "--out", tmp_path / "no" / "grades.csv"), "there is no folder"),
+        ((path, "--keep", "first"), "--keep first: expected all or last"),
+        ((path, "--student-column", "Matrikel"), "no column is called 'Matrikel'; the columns are 'student'"),
+        ((tmp_path / "none.csv",), "there is no such file"),
+        ((tmp_path,), "cannot be used"),
+    ):
+        assert said in fails_with_a_sentence("theory", "grade", *arguments)
     assert path.read_text("utf-8") == TABLE
-    assert "there is no folder" in fails_with_a_sentence(
-        "theory", "grade", path, "--out", tmp_path / "no" / "grades.csv"
-    )
-    assert "there is no such file" in fails_with_a_sentence("theory", "grade", tmp_path / "none.csv")
-    assert "cannot be used" in fails_with_a_sentence("theory", "grade", tmp_path)
-    assert "Needed are student, task, answers" in fails_with_a_sentence(
-        "theory", "grade", write(tmp_path, "student\nAda\n")
-    )
-    too_few = run_command("theory", "grade", write(tmp_path, TABLE), "--samples", "3")
+    too_few = run_command("theory", "grade", path, "--samples", "3")
     assert (too_few.code, too_few.out) == (2, "")
     assert "Invalid value for '--samples': '3' should be greater than or equal to 10" in too_few.err
+    monkeypatch.setattr(classroom, "MAX_BYTES", 100)
+    assert "answers of a class have up to 100" in fails_with_a_sentence("theory", "grade", path)
 
 
 def test_names_and_answers_are_no_markup(tmp_path: Path) -> None:
@@ -368,7 +315,3 @@ def test_names_and_answers_are_no_markup(tmp_path: Path) -> None:
     assert "[/x]" in answer.out
     assert "[bold]" in answer.out
     assert "\x1b" not in answer.out
-
-
-def test_an_empty_sheet_has_no_summary() -> None:
-    assert summarise(grade_sheet(AnswerSheet(("student",), (), ",", False))) == []

@@ -1,8 +1,6 @@
 """`augenmerk theory` as a person meets it, and its figures."""
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -18,7 +16,7 @@ from typer.testing import CliRunner
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import app
-from augenmerk.drawing.figures import DARK, LIGHT, save_figure
+from augenmerk.drawing.figures import DARK, LIGHT
 from augenmerk.theory import EXERCISES, Setup
 from augenmerk.theory.drawing import draw
 from augenmerk.theory.results import Measurement, Result
@@ -37,9 +35,8 @@ def in_process(*arguments: str) -> Any:
 
 
 @pytest.mark.parametrize("task", EXERCISES)
-@pytest.mark.parametrize("seed", [2])  # docs/explanation/theory.md has seed 1
-def test_every_claim_holds(task: str, seed: int) -> None:
-    result = in_process(task, "--json", "--seed", str(seed))
+def test_every_claim_holds(task: str) -> None:
+    result = in_process(task, "--json", "--seed", "2")  # docs/explanation/theory.md has seed 1
     assert result.exit_code == 0
     found = json.loads(result.stdout)
     assert found.keys() >= REQUIRED
@@ -90,14 +87,13 @@ def test_numbers_are_as_predicted_for_other_sizes_too(arguments: tuple[str, ...]
 )
 def test_a_claim_that_is_false_here_does_not_hold(arguments: tuple[str, ...], reason: str) -> None:
     """However well the failure is predicted."""
-    shown = " ".join(in_process(*arguments, "--samples", "500").stdout.split())
-    assert "holds:" not in shown
-    assert "as predicted, but here the claim does not hold: " in shown
-    assert reason in shown
     found = json.loads(in_process(*arguments, "--samples", "500", "--json").stdout)
-    assert found["as_predicted"] is True
-    assert found["holds"] is False
+    assert (found["as_predicted"], found["holds"]) == (True, False)
     assert reason in found["refuted"]
+    if arguments[0] == "1.6":
+        shown = " ".join(in_process(*arguments, "--samples", "500").stdout.split())
+        assert f"as predicted, but here the claim does not hold: {found['refuted']}" in shown
+        assert "holds:" not in shown
 
 
 def test_without_any_noise_there_is_no_error_to_speak_of() -> None:
@@ -109,30 +105,22 @@ def test_without_any_noise_there_is_no_error_to_speak_of() -> None:
     assert not Measurement(deviation.name, 1e-6, deviation.predicted, error=deviation.error).fits
 
 
-def test_a_bound_may_be_passed_by_chance() -> None:
-    shown = in_process("1.3", "--keys", "3", "--dim", "3").stdout
-    assert "≤ 0.7669" in shown
-    assert shown.rstrip().endswith("holds: every number is as predicted, to within four standard errors.")
+def test_wrong_predictions_are_seen_but_a_bound_may_be_passed_by_chance() -> None:
     assert Measurement("a", 1.1, 1.0, "at most", 0.05).fits
     assert not Measurement("a", 1.1, 1.0, "at most", 0.01).fits
     assert not Measurement("a", 0.9, 1.0, "at least", 0.01).fits
-
-
-def test_a_claim_that_is_false_would_be_seen() -> None:
-    """Too small a query breaks no bound, but a wrong prediction is not passed over."""
-    result = EXERCISES["1.2"].run(Setup(samples=200))
-    wrong = result.measures[0]
-    doctored = Result(**{**vars(result), "measures": (type(wrong)("alpha_a", 0.3, 0.5), *result.measures)})
+    result = EXERCISES["1.7"].run(Setup(keys=3, dim=16, samples=10))
+    wrong = Measurement("alpha_a", 0.3, 0.5)
     assert result.holds
-    assert not doctored.holds
+    assert not Result(**{**vars(result), "measures": (wrong, *result.measures)}).holds
 
 
 def test_commands_from_their_arguments_to_their_files(tmp_path: Path) -> None:
-    picture = tmp_path / "hull.svg"
-    result = run_command("theory", "1.1", "--json", "--figure", str(picture), "--theme", "dark")
+    picture = tmp_path / "self.svg"
+    result = run_command("theory", "1.6", "--json", "--figure", picture, "--theme", "dark")
     assert result.code == 0, result.err
     assert json.loads(result.out)["holds"]
-    assert "hull.svg" in result.err
+    assert "self.svg" in result.err
     assert picture.read_text("utf-8").startswith("<?xml")
 
 
@@ -168,18 +156,10 @@ def test_the_exit_code_says_what_became_of_an_answer(query: str, code: int) -> N
         assert ("--hint" in answer.err) is (code == 1 and not json_too)
 
 
-def test_whoever_gives_no_answer_is_told_how() -> None:
+def test_without_an_answer_the_command_shows_how_to_give_one() -> None:
     sentence = fails_with_a_sentence("theory", "check", "1.4")
     assert "--query 'q_1 = ...; q_2 = ...'" in sentence
     assert "augenmerk theory 1.4 --question" in sentence
-
-
-def test_the_lab_needs_no_torch() -> None:
-    code = "import sys; sys.argv = ['augenmerk', 'theory', '1.3', '--samples', '50']\n"
-    code += "from augenmerk.cli import app\napp(standalone_mode=False)\n"
-    code += "print(sorted({'torch', 'matplotlib', 'tokenizers'} & set(sys.modules)))"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert result.stdout.rstrip().endswith("[]")
 
 
 @pytest.mark.parametrize(
@@ -195,18 +175,12 @@ def test_the_lab_needs_no_torch() -> None:
         (("1.4", "--keys", "1"), "--keys 1 is too small: this task needs 3"),
         (("1.3", "--scale", "1e300"), "--scale 1e+300 is impossible: choose one above 0, up to 1e+09"),
         # What would take over 20 seconds on one core:
-        (
-            ("1.1", "--keys", "500", "--dim", "600"),
-            "--keys 500 --dim 600 --samples 20 would take over 20 sec",
-        ),
+        (("1.1", "--keys", "500", "--dim", "600"), "--dim 600 --samples 20 would take over 20 seconds"),
         (("1.1", "--keys", "500", "--dim", "600"), "take fewer keys or dimensions"),
         (("1.1", "--samples", "100000"), "--dim 2 --samples 100000 would take over 20 seconds: take up to"),
         (("1.2", "--samples", "100000"), "take up to 6,"),
         (("1.2", "--keys", "1000", "--dim", "1000"), "take fewer keys"),
-        (
-            ("1.4", "--keys", "500", "--dim", "500", "--heads", "500", "--samples", "1000"),
-            "up to 142 samples.",
-        ),
+        (("1.4", *"--keys 500 --dim 500 --heads 500 --samples 1000".split()), "up to 142 samples."),
         (("1.5", "--samples", "1000000"), "take up to 593,119 samples."),
         (("1.6", "--dim", "4", "--samples", "80000"), "take up to 50,251 samples."),
         (("1.7", "--keys", "1000", "--dim", "1001"), "take up to 4 samples."),
@@ -225,14 +199,11 @@ def test_sizes_that_cannot_be_get_a_sentence(arguments: tuple[str, ...], reason:
 
 
 @pytest.mark.parametrize("task", EXERCISES)
-def test_figures_are_drawn_in_both_themes(task: str, tmp_path: Path) -> None:
-    result = EXERCISES[task].run(replace(SETUPS[task], samples=20))
-    light, dark = (draw(result, theme) for theme in (LIGHT, DARK))
-    for figure, theme in ((light, LIGHT), (dark, DARK)):
-        assert to_hex(figure.get_facecolor()) == theme.paper
-        assert figure.findobj(Text, include_self=False)
-    save_figure(dark, tmp_path / "dark.png")
-    assert (tmp_path / "dark.png").stat().st_size > 5000
+def test_figures_are_drawn_in_dark_too(task: str) -> None:
+    figure = draw(EXERCISES[task].run(replace(SETUPS[task], samples=20)), DARK)
+    figure.draw_without_rendering()
+    assert to_hex(figure.get_facecolor()) == DARK.paper
+    assert not {to_hex(text.get_color()) for text in figure.findobj(Text)} & {LIGHT.ink, "#000000"}
 
 
 def titles(figure: Figure) -> list[str]:
@@ -249,9 +220,8 @@ def test_many_keys_are_drawn_with_few_names_inside_the_panel() -> None:
 
 
 @pytest.mark.parametrize(("task", "panel"), [("1.1", 0), ("1.2", 1)])
-@pytest.mark.parametrize("seed", [5])
-def test_names_of_keys_cover_neither_one_another_nor_keys(task: str, panel: int, seed: int) -> None:
-    figure = draw(EXERCISES[task].run(Setup(dim=2 if task == "1.1" else 64, samples=2, seed=seed)), LIGHT)
+def test_names_of_keys_cover_neither_one_another_nor_keys(task: str, panel: int) -> None:
+    figure = draw(EXERCISES[task].run(Setup(dim=2 if task == "1.1" else 64, samples=2, seed=5)), LIGHT)
     figure.draw_without_rendering()
     axes = figure.axes[panel]
     names = [text for text in axes.texts if text.get_text().startswith("$k")]
@@ -290,13 +260,9 @@ def test_hidden_keys_are_drawn_in_any_number_of_dimensions(dim: int) -> None:
 
 
 def test_a_panel_says_what_it_leaves_out() -> None:
-    assert titles(draw(EXERCISES["1.2"].run(Setup(keys=40, samples=1)), LIGHT))[1].startswith(
-        "10 keys in the plane (not 40)"
-    )
-    assert titles(draw(EXERCISES["1.2"].run(Setup(keys=8, samples=1)), LIGHT))[1].startswith(
-        "8 keys in the plane:"
-    )
-    for task in ("1.6", "1.7"):
-        for keys, said in ((9, True), (3, False)):
-            figure = draw(EXERCISES[task].run(Setup(keys=keys, dim=16, samples=1)), LIGHT)
-            assert ("the first 3 of 9 inputs" in figure.get_supxlabel()) is said
+    for keys, said in ((40, "10 keys in the plane (not 40)"), (8, "8 keys in the plane:")):
+        figure = draw(EXERCISES["1.2"].run(Setup(keys=keys, samples=1)), LIGHT)
+        assert titles(figure)[1].startswith(said)
+    for task, keys in (("1.6", 9), ("1.7", 3)):
+        figure = draw(EXERCISES[task].run(Setup(keys=keys, dim=16, samples=1)), LIGHT)
+        assert ("the first 3 of 9 inputs" in figure.get_supxlabel()) is (keys == 9)

@@ -42,7 +42,7 @@ def test_typical_mistakes_are_graded_as_such(task: str) -> None:
     assert EXERCISES[task].german is not None
     for mistake, answer in EXERCISES[task].key.mistakes.items():
         assert mistake in MISTAKES
-        assert check(task, [answer], samples=20).mistake == mistake, answer
+        assert check(task, [answer], samples=10).mistake == mistake, answer
 
 
 @pytest.mark.parametrize("task", GRADED)
@@ -106,11 +106,8 @@ def test_what_becomes_of_the_average_is_graded_by_logits_and_statement(answer: s
 def test_a_question_does_not_give_its_answer_away(task: str) -> None:
     shown = in_process(task, "--question").stdout
     assert EXERCISES[task].title in shown
-    assert "hint 1" not in shown
-    for secret in GIVEN_AWAY[task]:
+    for secret in (*GIVEN_AWAY[task], "hint 1", "holds:", "measured", "construction"):
         assert secret not in " ".join(shown.split())
-    for claimed in ("holds:", "measured", "construction"):
-        assert claimed not in shown
 
 
 @pytest.mark.parametrize("task", EXERCISES)
@@ -118,22 +115,12 @@ def test_hints_come_one_by_one(task: str) -> None:
     hints = EXERCISES[task].hints
     assert len(hints) >= 2
     for count in range(1, len(hints) + 2):
-        result = in_process(task, "--hint", str(count))
-        assert result.exit_code == 0
-        assert re.findall(r"^hint (\d)", result.stdout, flags=re.MULTILINE) == [
-            str(number) for number in range(1, min(count, len(hints)) + 1)
-        ]
-        more = f"augenmerk theory {task} --hint {count + 1}\n"
-        assert (more in result.stdout) is (count < len(hints))
-        assert in_process(task, f"--hint={count}").stdout == result.stdout
+        shown = in_process(task, f"--hint={count}").stdout
+        numbers = [str(number) for number in range(1, min(count, len(hints)) + 1)]
+        assert re.findall(r"^hint (\d)", shown, flags=re.MULTILINE) == numbers
+        assert (f"augenmerk theory {task} --hint {count + 1}\n" in shown) is (count < len(hints))
+    assert in_process(task, "--hint", str(count)).stdout == shown
     assert in_process(task, "--hint").stdout == in_process(task, "--hint", "1").stdout
-
-
-def test_hints_of_another_kind_are_refused() -> None:
-    for arguments in (["--hint", "0"], ["--hint=0"], ["--hint=x"], ["--hint="], ["--hint", "x"]):
-        refused = in_process("1.2", *arguments)
-        assert refused.exit_code == 2
-        assert "Invalid value for '--hint'" in refused.output
 
 
 @pytest.mark.parametrize("task", EXERCISES)
@@ -181,12 +168,16 @@ def test_all_questions_at_once(tmp_path: Path) -> None:
     assert "ends in .md" in fails_with_a_sentence("theory", "questions", "--out", tmp_path / "q.pdf")
 
 
-def test_a_question_as_json() -> None:
+def test_a_question_as_json_and_hints_of_another_kind() -> None:
     found = json.loads(in_process("1.4", "--hint", "--json").stdout)
     assert found["question"].endswith("with positive lambda.")
     assert found["hints"] == [EXERCISES["1.4"].hints[0]]
     assert found["hints_in_all"] == 3
     assert json.loads(in_process("1.4", "--question", "--json").stdout)["hints"] == []
+    for arguments in (["--hint", "0"], ["--hint=0"], ["--hint=x"], ["--hint="], ["--hint", "x"]):
+        refused = in_process("1.2", *arguments)
+        assert refused.exit_code == 2
+        assert "Invalid value for '--hint'" in refused.output
 
 
 @pytest.mark.parametrize("task", GRADED)
@@ -196,11 +187,7 @@ def test_the_names_of_a_question_are_those_of_its_answers(task: str) -> None:
     understood = EXERCISES[task].known
     assert told <= understood
     unsaid = {
-        "1.1": {"t", "e", "h_j"},
-        "1.1-one-length": {"t", "e", "h_j", "k_mean"},
-        "1.2": {"t", "e", "mu_a", "mu_b"},
-        "1.4-means": {"t", "e", "k_a", "k_b", "lambda_a", "lambda_b"},
-        "1.6": {"c", "e", "I"},
-        "1.7": {"c", "e"},
+        **{"1.1": "t e h_j", "1.1-one-length": "t e h_j k_mean", "1.2": "t e mu_a mu_b"},
+        **{"1.4-means": "t e k_a k_b lambda_a lambda_b", "1.6": "c e I", "1.7": "c e"},
     }
-    assert understood - told == unsaid.get(task, {"t", "e"})
+    assert understood - told == set(unsaid.get(task, "t e").split())

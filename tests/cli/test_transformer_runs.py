@@ -14,10 +14,9 @@ import pytest
 import augenmerk
 from augenmerk import AugenmerkError, Translator
 from augenmerk.analysis.measures import WordAttention, compute_measures
-from augenmerk.base.config import RunConfig, TransformerConfig
+from augenmerk.base.config import RunConfig
 from augenmerk.data import open_bitext
 from augenmerk.evaluation.evaluator import Evaluator, evaluate_run
-from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.run.directory import RunDirectory
 from augenmerk.training.loop import TrainingInterrupted, train
 from augenmerk.training.start import start
@@ -103,9 +102,8 @@ def test_interrupted_and_resumed_it_is_the_same(run: RunDirectory, tmp_path: Pat
 def test_settings_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
     def refused(*settings: str) -> str:
         asked = [f"--set={setting}" for setting in ('model.architecture="transformer"', *settings)]
-        return fails_with_a_sentence(
-            "train", "quick", *asked, "--data", "bilderbuch", "--out", tmp_path / "x"
-        )
+        out = ("--data", "bilderbuch", "--out", tmp_path / "x")
+        return fails_with_a_sentence("train", "quick", *asked, *out)
 
     sentence = refused("model.key=24", "model.heads=5")
     assert "key = 24 cannot be shared evenly among heads = 5" in sentence
@@ -115,15 +113,6 @@ def test_settings_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
     assert "unknown key 'model.transformer.depth'" in refused("model.transformer.depth=2")
     assert not (tmp_path / "x").exists()
     tiny(model__architecture="gru", model__key=15, model__heads=2, model__attention="scaled-dot")  # no matter
-
-
-def test_settings_from_before_there_were_transformers_are_read(gru: RunDirectory) -> None:
-    assert "transformer" not in (BUNDLED_MODEL / "config.toml").read_text(encoding="utf-8")
-    assert RunDirectory.open(BUNDLED_MODEL).config.model.transformer == TransformerConfig()
-    text = gru.config.to_toml()
-    head, _, rest = text.partition("[model.transformer]\n")
-    old = head + rest[rest.index("\n[") :]
-    assert RunConfig.from_toml(old, "old") == gru.config
 
 
 # Translating
@@ -242,9 +231,7 @@ def test_diagrams_of_a_layer_and_its_heads(run: RunDirectory, single: RunDirecto
 
 
 @pytest.mark.parametrize(("part", "which"), [("encoder", "run"), ("decoder", "single")])
-def test_diagrams_of_self_attention(
-    part: str, which: str, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
+def test_self_attention_maps(part: str, which: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     directory: RunDirectory = request.getfixturevalue(which)
     asked = ("diagram", "--model", directory.path, SENTENCES[0], "--self", part)
     shown = run_command(*asked, "--layer", 1, "--heads", env=WIDE).out

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from augenmerk.search.decoder import Hypothesis
 from augenmerk.text.tokenizer import UNK, UNKNOWN
 from augenmerk.translation import Translator
 from augenmerk.translation import translator as translator_module
+from augenmerk.translation.alignment import over_words
 from tests.support.command import fails_with_a_sentence, run_command
 from tests.support.runs import SharedRuns
 
@@ -29,27 +29,25 @@ SENTENCES = [pair.source for pair in islice(open_bitext("bilderbuch")["test"], 4
 KEYS = {"source", "translation", "score", "source_words", "target_words", "attention"}
 
 
-def settings_of(text: dict[str, object], attention: str, search: dict[str, object]) -> dict[str, Any]:
+def settings_of(seed: int, attention: str, beam: int = 4, **text: object) -> dict[str, Any]:
+    """On so few pairs that much of them is learnt by heart: their scores are neither 0 nor 100."""
     return {
-        "data": {"bilderbuch": {"pairs": 600}},
-        "text": text,
-        "model": {"embedding": 32, "hidden": 48, "key": 32, "attention": attention},
-        "train": {"epochs": 4, "batch_size": 16, "lr": 0.008, "precision": "fp32", "bleu": False},
-        "search": search,
+        "data": {"bilderbuch": {"pairs": 120}, "validation": "train"},
+        "text": {"vocabulary_size": 500, **text},
+        "model": {"embedding": 40, "hidden": 40, "key": 40, "attention": attention},
+        "train": {"epochs": 7, "batch_size": 8, "lr": 0.01, "seed": seed, "precision": "fp32", "bleu": False},
+        "search": {"beam": beam, "max_length": 40},
     }
 
 
 @pytest.fixture(scope="module")
 def bpe_run(shared_runs: SharedRuns, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    search: dict[str, object] = {"beam": 3, "length_penalty": 1.0, "max_length": 40}
-    config = settings_of({"vocabulary_size": 500}, "scaled-dot", search)
-    return shared_runs.copy(config, tmp_path_factory.mktemp("bpe") / "run").path
+    return shared_runs.copy(settings_of(1, "scaled-dot"), tmp_path_factory.mktemp("bpe") / "run").path
 
 
 @pytest.fixture(scope="module")
 def word_run(shared_runs: SharedRuns, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    text: dict[str, object] = {"unit": "word", "lowercase": True, "joint": False, "minimum_frequency": 12}
-    config = settings_of(text, "additive", {"max_length": 30})
+    config = settings_of(1, "additive", 1, unit="word", lowercase=True, joint=False, minimum_frequency=4)
     return shared_runs.copy(config, tmp_path_factory.mktemp("word") / "run").path
 
 
@@ -71,11 +69,9 @@ def untrained(like: Translator, **model: object) -> Translator:
     return Translator([network.eval()], like.tokenizers, config)
 
 
-@settings(max_examples=8)
+@settings(max_examples=4)
 @given(order=st.permutations(range(12)), beam=st.sampled_from([1, 3]))
-def test_alone_and_in_any_company_a_sentence_is_translated_the_same(
-    bpe: Translator, order: list[int], beam: int
-) -> None:
+def test_a_sentence_is_the_same_alone_and_in_company(bpe: Translator, order: list[int], beam: int) -> None:
     chosen = [SENTENCES[i] for i in order[: 1 + order[0]]]
     together = bpe.translate(chosen, beam=beam)
     for text, translation in zip(chosen, together, strict=True):
@@ -126,13 +122,11 @@ def test_subwords_are_merged_into_words(bpe: Translator) -> None:
     translation = Translation(source, text, tokenizers=bpe.tokenizers, hypothesis=hypothesis)
     assert translation.source_words == ("Der", "Rhabarberkuchen", "schläft", ".", "</s>")
     assert translation.target_words == ("The", "rhubarb", "cakes", "sleep", ".", "</s>")
-    for j in range(6):
+    merged = over_words(weights, [*ids.word_of, 5], [*source_ids.word_of, 4])
+    np.testing.assert_allclose(translation.attention, merged, atol=1e-6)
+    for j, value in enumerate(translation.word_log_probabilities):
         rows = [t for t, word in enumerate([*ids.word_of, 5]) if word == j]
-        for i in range(5):
-            columns = [s for s, word in enumerate([*source_ids.word_of, 4]) if word == i]
-            expected = sum(float(weights[t, s]) for t in rows for s in columns) / len(rows)
-            assert float(translation.attention[j, i]) == pytest.approx(expected, abs=1e-6)
-        assert translation.word_log_probabilities[j] == sum(log_probabilities[t] for t in rows)
+        assert value == sum(log_probabilities[t] for t in rows)
     tree = translation.to_dict(subwords=True)
     assert len(tree["source_subwords"]) == weights.shape[1]
     assert len(tree["target_subwords"]) == weights.shape[0]
@@ -196,12 +190,12 @@ def test_an_unknown_word_is_replaced_by_the_one_attended_to(word: Translator) ->
 
 
 def test_search_settings_and_alternatives(bpe: Translator) -> None:
-    assert bpe.translate(SENTENCES[0]).text == bpe.translate(SENTENCES[0], beam=3).text  # as the run says
+    assert bpe.translate(SENTENCES[0]).text == bpe.translate(SENTENCES[0], beam=4).text  # as the run says
     short = bpe.translate(SENTENCES[0], max_length=4, length_penalty=0.0)
     assert short.hypothesis is not None
     assert (short.finished, len(short.hypothesis.ids), short.score) == (False, 4, short.log_probability)
     one = bpe.translate(SENTENCES[3], beam=6)
-    many = bpe.translate(SENTENCES[3], n_best=6)  # the run's own beam is 3
+    many = bpe.translate(SENTENCES[3], n_best=6)  # the run's own beam is 4
     assert one.alternatives == ()
     assert many.text == one.text
     everything = (many, *many.alternatives)
@@ -220,10 +214,8 @@ def test_search_settings_and_alternatives(bpe: Translator) -> None:
 
 
 def test_samples(bpe: Translator) -> None:
-    def draw(seed: int, temperature: float = 1.0, top_k: int = 0) -> list[str]:
-        found = bpe.translate(
-            SENTENCES[:3], sample=True, n_best=4, seed=seed, temperature=temperature, top_k=top_k
-        )
+    def draw(seed: int, **settings: Any) -> list[str]:
+        found = bpe.translate(SENTENCES[:3], sample=True, n_best=4, seed=seed, **settings)
         return [each.text for one in found for each in (one, *one.alternatives)]
 
     assert len(draw(1)) == 12
@@ -233,20 +225,17 @@ def test_samples(bpe: Translator) -> None:
     assert draw(1, temperature=1e-4)[::4] == greedy
 
 
-@pytest.mark.parametrize("options", [{}, {"top_k": 5}, {"n_best": 3}], ids=str)
-def test_a_sample_depends_on_the_seed_and_the_number_of_its_sentence_alone(
-    bpe: Translator, options: dict[str, Any]
-) -> None:
+def test_a_sample_depends_on_the_seed_and_the_number_of_its_sentence_alone(bpe: Translator) -> None:
     """Whatever the threads, the batches, the chunks, and the other sentences."""
 
     def draw(translator: Translator, lines: list[str]) -> list[list[str]]:
-        found = translator.translate(lines, sample=True, seed=7, **options)
+        found = translator.translate(lines, sample=True, seed=7, top_k=9, n_best=2)
         return [[each.text for each in (one, *one.alternatives)] for one in found]
 
     lines = [SENTENCES[i % 40] for i in range(64)]
     expected = draw(bpe, lines)
     assert len({tuple(texts) for texts in expected}) > 40  # the same sentence again is another sample
-    for threads in (1, 2, 3):
+    for threads in (1, 3):
         with Translator(bpe.models, bpe.tokenizers, bpe.config, threads=threads) as other:
             assert draw(other, lines) == expected
     with pytest.MonkeyPatch.context() as patch:
@@ -271,20 +260,7 @@ def test_a_given_translation_is_scored(bpe: Translator, word: Translator) -> Non
     assert strange.attention.shape == (5, len(strange.source_words))
     assert bpe.score("", "").target_words == ("</s>",)
     assert bpe.score("", "A dog.").source_words == ("</s>",)
-
-
-def test_the_beam_as_a_tree(bpe: Translator) -> None:
-    tree = json.loads(json.dumps(bpe.trace(SENTENCES[1], beam=4, n_best=2)))
-    best = bpe.translate(SENTENCES[1], beam=4, n_best=2)
-    assert tree["source"] == SENTENCES[1]
-    assert [each["translation"] for each in tree["hypotheses"]] == [best.text, best.alternatives[0].text]
-    node = tree["nodes"][tree["hypotheses"][0]["node"]]
-    path: list[str] = []
-    while node["parent"] is not None:
-        path.insert(0, node["text"])
-        node = tree["nodes"][node["parent"]]
-    assert tuple(path) == best.target_subwords
-    assert node["text"] == "<s>"
+    bpe.translate("Der Hund\ud800 schläft.").text.encode()  # half a surrogate pair
 
 
 def test_a_stream_is_read_as_it_is_needed(bpe: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -397,21 +373,16 @@ def test_bad_lines_are_left_empty_if_they_may_be(word_run: Path, word: Translato
     assert (piped.out, piped.err) == (f"{first}\n\n\n{last}\n", answer.err)
     several = ("translate", "--model", word_run, "--skip-bad", "--beam", 2, "--n-best", 2)
     rows = [line.split("\t") for line in run_command(*several, stdin=content).out.splitlines()]
-    assert [row for row in rows if row[0] in "23"] == [["2", "", ""], ["3", "", ""]], (
-        "0 would be the best score"
-    )
+    # A score of 0 would be the best.
+    assert [row for row in rows if row[0] in "23"] == [["2", "", ""], ["3", "", ""]]
     assert all(float(score) < 0 for number, score, _ in rows if number in "14")
 
 
-@pytest.mark.parametrize(
-    "text", [None, 3, b"Der Hund.", ["Der Hund.", 3], ["Der Hund.", None], [b"Der Hund."]]
-)
-def test_what_is_no_sentence_is_refused(word: Translator, text: Any) -> None:
-    with pytest.raises(TypeError, match=r"^(translate takes a sentence|a sentence must be a str, not)"):
-        word.translate(text)
-
-
-def test_a_sentence_is_no_stream_of_letters(word: Translator) -> None:
+def test_what_is_no_sentence_is_refused_nor_is_one_a_stream_of_letters(word: Translator) -> None:
+    sentences: tuple[Any, ...] = (None, 3, b"Der Hund.", ["Der Hund.", 3], [b"Der Hund."])
+    for wrong in sentences:
+        with pytest.raises(TypeError, match=r"^(translate takes a sentence|a sentence must be a str, not)"):
+            word.translate(wrong)
     for text in ("Der Hund.", b"Der Hund."):
         with pytest.raises(TypeError, match=r"^stream takes many sentences"):
             next(word.stream(text))  # type: ignore[arg-type]
@@ -436,12 +407,6 @@ def test_what_cannot_be_translated(bpe_run: Path, tmp_path: Path) -> None:
         ([*hello, "Der B\udce4r"], "Sentence 2 is not UTF-8"),
     ):
         assert complaint in refused(*arguments)
-
-
-def test_half_a_surrogate_pair_is_no_surprise(bpe: Translator) -> None:
-    translation = bpe.translate("Der Hund\ud800 schläft.")
-    translation.text.encode()
-    assert replace(translation, text="").attention.shape == translation.attention.shape
 
 
 def test_a_file_that_is_given_as_the_sentence_is_translated(bpe_run: Path, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ def test_what_is_not_needed_is_not_imported(imported: str, absent: tuple[str, ..
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_translating_on_a_cpu_imports_no_torch() -> None:
+def test_neither_translating_on_a_cpu_nor_the_lab_imports_torch() -> None:
     code = (
         "import sys, augenmerk\n"
         "translator = augenmerk.load()\n"
@@ -28,6 +28,8 @@ def test_translating_on_a_cpu_imports_no_torch() -> None:
         "translator.score('Ein Hund schläft.', 'A dog is sleeping.')\n"
         "translator.trace('Ein Hund.', beam=2)\n"
         "assert not {'torch', 'matplotlib', 'scipy'} & sys.modules.keys()\n"
+        "augenmerk.theory.run('1.3', samples=50)\n"
+        "assert not {'torch', 'matplotlib'} & sys.modules.keys()\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -30,14 +30,11 @@ def test_each_target_word_is_linked_to_what_it_attends_to_most() -> None:
     assert argmax_links([]) == ()
 
 
-def test_offsets_are_over_target_words() -> None:
+def test_attention_that_lags_fits_one_word_earlier() -> None:
     row_by_row: Some = ((0, 0), (1, 1), (2, 2), (3, 3))  # of three target words and the end
     assert shift_links(row_by_row, 0, 3) == ((0, 0), (1, 1), (2, 2))
     assert shift_links(row_by_row, -1, 3) == ((1, 0), (2, 1), (3, 2))
     assert shift_links(row_by_row, 1, 3) == ((0, 1), (1, 2))
-
-
-def test_attention_that_lags_fits_one_word_earlier() -> None:
     # Row j looks at what target word j - 1 translates: the word that was just read.
     gold = GoldLinks.of([(0, 0), (1, 1), (2, 2)])
     lagging: Some = ((0, 1), (1, 2), (2, 3))

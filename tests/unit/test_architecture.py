@@ -42,6 +42,11 @@ WITHOUT_TORCH = (
 
 
 @cache
+def parse(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def imports() -> dict[str, set[str]]:
     """Returns each room with the rooms that its modules import anywhere."""
     imported: dict[str, set[str]] = {}
@@ -50,16 +55,15 @@ def imports() -> dict[str, set[str]]:
         if room in ("__init__.py", "__main__.py"):
             continue
         names = imported.setdefault(room, set())
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parse(path)):
             if isinstance(node, ast.ImportFrom):
                 assert node.level == 0, f"{path}: relative imports hide which room is meant"
                 if node.module and node.module.split(".")[0] == "augenmerk":
                     inside = node.module.split(".")[1:]
                     names.update(inside[:1] or [alias.name for alias in node.names])
             elif isinstance(node, ast.Import):
-                names.update(
-                    alias.name.split(".")[1] for alias in node.names if alias.name.startswith("augenmerk.")
-                )
+                parts = (alias.name.split(".") for alias in node.names)
+                names.update(inside[0] for first, *inside in parts if first == "augenmerk" and inside)
         names -= {room, "__version__"}
     return imported
 
@@ -67,7 +71,7 @@ def imports() -> dict[str, set[str]]:
 def test_every_module_is_in_a_room_that_says_what_it_is_for() -> None:
     assert set(imports()) == set(ROOMS)
     for room in ROOMS:
-        described = ast.get_docstring(ast.parse((PACKAGE / room / "__init__.py").read_text(encoding="utf-8")))
+        described = ast.get_docstring(parse(PACKAGE / room / "__init__.py"))
         assert described, room
         assert "May import:" in described, room
         assert "Read first:" in described, room
@@ -77,9 +81,6 @@ def test_imports_point_down() -> None:
     for room, imported in imports().items():
         for other in imported:
             assert ROOMS.index(other) < ROOMS.index(room), f"{room} must not import {other}"
-
-
-def test_rooms_that_may_know_little_know_little() -> None:
     for room, allowed in ONLY.items():
         assert imports()[room] <= allowed, room
 
@@ -88,7 +89,7 @@ def test_what_is_made_of_translations_imports_no_torch() -> None:
     for name in WITHOUT_TORCH:
         place = PACKAGE / name
         for path in place.glob("*.py") if place.is_dir() else (place,):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for node in ast.walk(parse(path)):
                 if isinstance(node, ast.Import):
                     assert "torch" not in [alias.name.split(".")[0] for alias in node.names], path
                 elif isinstance(node, ast.ImportFrom):

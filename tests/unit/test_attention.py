@@ -38,8 +38,9 @@ def inputs(B: int = 3, T: int = 4, S: int = 5, seed: int = 1) -> tuple[Tensor, T
     return queries, states, mask
 
 
+# What holds of users' mechanisms too, such as that padding changes nothing: test_mechanism_trial.py
 @pytest.mark.parametrize("name", ATTENTIONS)
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(B=st.integers(1, 4), T=st.integers(1, 5), S=st.integers(1, 7), seed=st.integers(0, 2**31))
 def test_weights_are_a_distribution_over_real_words(name: str, B: int, T: int, S: int, seed: int) -> None:
     queries, states, mask = inputs(B, T, S, seed)
@@ -50,40 +51,6 @@ def test_weights_are_a_distribution_over_real_words(name: str, B: int, T: int, S
     assert (weights.masked_select(~mask[:, None].expand_as(weights)) == 0).all()
     total = torch.zeros(B, T) if name == "none" else torch.ones(B, T)
     torch.testing.assert_close(weights.sum(-1), total.double())
-
-
-@pytest.mark.parametrize("name", ATTENTIONS)
-def test_padding_changes_nothing(name: str) -> None:
-    queries, states, mask = inputs()
-    attention = mechanism(name)
-    context, weights = attention(queries, states, mask)
-    for n in range(len(states)):
-        S = int(mask[n].sum())
-        alone, alone_weights = attention(queries[n : n + 1], states[n : n + 1, :S])
-        torch.testing.assert_close(context[n : n + 1], alone)
-        torch.testing.assert_close(weights[n : n + 1, :, :S], alone_weights)
-
-
-@pytest.mark.parametrize("name", ATTENTIONS)
-def test_both_paths_agree(name: str) -> None:
-    """With the weights written down, and without."""
-    queries, states, mask = inputs()
-    for m in (mask, None):
-        context, weights = mechanism(name)(queries, states, m)
-        fused, nothing = mechanism(name)(queries, states, m, need_weights=False)
-        assert weights is not None
-        assert nothing is None
-        torch.testing.assert_close(fused, context)
-
-
-@pytest.mark.parametrize("name", ATTENTIONS)
-def test_all_positions_at_once_or_one_by_one(name: str) -> None:
-    queries, states, mask = inputs()
-    attention = mechanism(name)
-    memory = attention.memory(states, mask)
-    together, _ = attention(queries, states, mask)
-    single = [attention.attend(queries[:, i : i + 1], memory)[0] for i in range(queries.shape[1])]
-    torch.testing.assert_close(together, torch.cat(single, dim=1))
 
 
 @pytest.mark.parametrize("name", ATTENTIONS)
@@ -161,32 +128,7 @@ def test_multi_head_is_torchs_own() -> None:
     torch.testing.assert_close(our_weights, weights)
 
 
-def test_scaled_dot_is_torchs_own() -> None:
-    attention = mechanism("scaled-dot")
-    assert isinstance(attention, ScaledDotAttention)
-    queries, states, mask = inputs()
-    theirs = torch.nn.functional.scaled_dot_product_attention(
-        attention.W_q(queries), attention.W_k(states), states, attn_mask=mask[:, None].expand(-1, 4, -1)
-    )
-    torch.testing.assert_close(attention(queries, states, mask)[0], theirs)
-
-
 # The three classes of the original course code
-
-
-def test_the_original_contract() -> None:
-    batch, src_len, enc_hid_dim, dec_hid_dim = 3, 5, 4, 7
-    hidden = torch.randn(batch, dec_hid_dim)
-    encoder_outputs = torch.randn(src_len, batch, 2 * enc_hid_dim)
-    for attn in (
-        SingleQueryScaledDotProductAttention(enc_hid_dim, dec_hid_dim, kq_dim=6),
-        SingleQueryScaledDotProductAttention(enc_hid_dim=enc_hid_dim, dec_hid_dim=dec_hid_dim),
-        Dummy(dev="cpu"),
-        MeanPool(),
-    ):
-        attended_val, alpha = attn(hidden, encoder_outputs)
-        assert attended_val.shape == (batch, 2 * enc_hid_dim)
-        assert alpha.shape == (batch, src_len)
 
 
 def test_the_original_classes_compute_what_ours_do() -> None:

@@ -15,9 +15,6 @@ def test_a_pair_turned_round_twice_is_the_same() -> None:
     assert crossing.reversed().alignment == ((0, 1), (1, 0))
     assert SentencePair("a b c", "d", ((0, 0), (2, 0))).reversed().alignment == ((0, 0), (0, 2))
     assert SentencePair("a", "b").reversed() == SentencePair("b", "a")
-
-
-def test_an_absent_split_names_those_that_are_there() -> None:
     bitext = Bitext("mine", "de", "en", {"train": [], "val": []})
     with pytest.raises(AugenmerkError, match=r"mine has no split called 'test'; there are: train, val\."):
         bitext["test"]

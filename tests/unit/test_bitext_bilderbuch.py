@@ -12,7 +12,6 @@ from itertools import islice
 import pytest
 
 from augenmerk.data.bilderbuch import TAGS, lexicon, load
-from augenmerk.data.bilderbuch.lexicon import Noun
 from augenmerk.text.pairs import Links, SentencePair
 from augenmerk.text.words import split_words
 from tests.support import german_forms
@@ -62,9 +61,9 @@ def whole_book() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def reads() -> list[Read]:
-    pairs = load(2_500, seed=7)["train"]
     return [
-        Read(pair, split_words(pair.source), split_words(pair.target), pair.alignment or ()) for pair in pairs
+        Read(pair, split_words(pair.source), split_words(pair.target), pair.alignment or ())
+        for pair in load(1_500, seed=7)["train"]
     ]
 
 
@@ -94,15 +93,14 @@ def test_sentences_are_set_as_sentences(reads: list[Read]) -> None:
     well_set = re.compile(r"[A-ZÄÖÜ][\w'-]*(,? [\w'-]+)*[.?]")
     texts = (text for read in reads for text in (read.pair.source, read.pair.target))
     complain(text for text in texts if not well_set.fullmatch(text))
-
-
-def test_links_are_in_range_sorted_and_unique(reads: list[Read]) -> None:
-    for read in reads:
-        assert list(read.links) == sorted(set(read.links)), read.pair
-        assert all(0 <= i < len(read.source) and 0 <= j < len(read.target) for i, j in read.links), read.pair
+    apart = re.compile(r"(?<!, )\b((in|an|bei|von|zu) dem|(in|an) das|zu der)\b", re.IGNORECASE)
+    complain(read.pair.source for read in reads if apart.search(read.pair.source))
 
 
 def test_every_word_is_linked_or_may_be_free(reads: list[Read]) -> None:
+    for read in reads:
+        assert list(read.links) == sorted(set(read.links)), read.pair
+        assert all(0 <= i < len(read.source) and 0 <= j < len(read.target) for i, j in read.links), read.pair
     for read in reads:
         german_free = set(range(len(read.source))) - {i for i, _ in read.links}
         english_free = set(range(len(read.target))) - {j for _, j in read.links}
@@ -111,17 +109,12 @@ def test_every_word_is_linked_or_may_be_free(reads: list[Read]) -> None:
         assert not english_free or "spiel" in read.pair.source.lower(), read.pair
 
 
+NUMBERS = "two three four five six seven eight nine ten".split()
 DETERMINERS = {
     **{word: {("the",)} for word in ("der", "die", "das", "den", "dem")},
     **{"ein" + end: {("a",), ("an",)} for end in ("", "e", "en", "em", "er")},
     **{"dies" + end: {("this",), ("these",)} for end in ("e", "er", "es", "en", "em")},
-    **dict(
-        zip(
-            german_forms.NUMERALS,
-            [{(n,)} for n in "two three four five six seven eight nine ten".split()],
-            strict=False,
-        )
-    ),
+    **{word: {(number,)} for word, number in zip(german_forms.NUMERALS, NUMBERS, strict=False)},
 }
 
 
@@ -211,7 +204,7 @@ def test_the_parser_knows_right_from_wrong() -> None:
 
 def test_the_parser_rejects_generated_sentences_that_were_spoilt(understood: list[Read]) -> None:
     rng = random.Random(1)
-    for read in understood[:1_000]:
+    for read in understood[:500]:
         words = read.source
         verb = rng.choice([clause.verb for clause in read.clauses])
         comma = rng.randrange(1, len(words))
@@ -223,11 +216,6 @@ def test_the_parser_rejects_generated_sentences_that_were_spoilt(understood: lis
         complain(" ".join(wrong) for wrong in spoilt if accepts(wrong))
 
 
-def test_what_is_usually_contracted_is_contracted(reads: list[Read]) -> None:
-    apart = re.compile(r"(?<!, )\b((in|an|bei|von|zu) dem|(in|an) das|zu der)\b", re.IGNORECASE)
-    complain(read.pair.source for read in reads if apart.search(read.pair.source))
-
-
 def test_pronouns_agree_with_the_subject_they_stand_for(understood: list[Read]) -> None:
     english = {"er": {"he", "it"}, "sie": {"she", "it", "they"}, "es": {"it", "she", "he"}}
     for read in understood:
@@ -237,10 +225,8 @@ def test_pronouns_agree_with_the_subject_they_stand_for(understood: list[Read]) 
                 if clause.frame.stem in ("regnen", "schneien", "donnern", "blitzen"):
                     continue
                 assert subject is not None, read.pair
-                genders = {"er": "m", "sie": "p" if clause.number == "p" else "f", "es": "n"}[
-                    pronoun.words[0]
-                ]
-                assert genders in subject.heads, read.pair
+                genders = {"er": "m", "sie": "p" if clause.number == "p" else "f", "es": "n"}
+                assert genders[pronoun.words[0]] in subject.heads, read.pair
                 (translated,) = read.linked(pronoun.place)
                 assert translated in english[pronoun.words[0]], read.pair
                 assert (translated == "they") == (clause.number == "p"), read.pair
@@ -266,15 +252,11 @@ def test_a_and_an(reads: list[Read]) -> None:
 
 def test_english_determiners_agree_with_their_nouns(reads: list[Read]) -> None:
     adjectives = {english for _, english in ADJECTIVES}
-    singular = {noun.english[0] for noun in lexicon.NOUNS} | {
-        ("hour",),
-        ("morning",),
-        ("afternoon",),
-        ("evening",),
-    }
+    singular = {noun.english[0] for noun in lexicon.NOUNS}
+    singular |= {(time,) for time in ("hour", "morning", "afternoon", "evening")}
     plural = {noun.english[1] for noun in lexicon.NOUNS if noun.counted} | {("days",)}
     wanted = dict.fromkeys(("a", "an", "this"), singular)
-    wanted |= dict.fromkeys("these many two three four five six seven eight nine ten".split(), plural)
+    wanted |= dict.fromkeys(("these", "many", *NUMBERS), plural)
     for read in reads:
         for j, word in enumerate(read.target):
             if word.lower() in wanted:
@@ -307,9 +289,8 @@ def english_verbs_agree(read: Read) -> bool:
         words = read.linked(clause.verb)
         told = [HELPERS[word] for word in words if word in HELPERS]
         if not told and not clause.tags & {"perfect", "passive", "modal", "future", "purpose"}:
-            told = [
-                "p" if word in TOLD_SIMPLY else "s" for word in words if word in TOLD_SIMPLY | THIRD_PERSONS
-            ]
+            simple = [word for word in words if word in TOLD_SIMPLY | THIRD_PERSONS]
+            told = ["p" if word in TOLD_SIMPLY else "s" for word in simple]
             if not told:  # what two verbs share is said once: is laughing and singing
                 told = [number for word in words if word.endswith("ing")]
             if not told:
@@ -323,11 +304,9 @@ def test_english_verbs_agree_with_their_subjects(understood: list[Read]) -> None
     complain(f"{read.pair}" for read in understood if not english_verbs_agree(read))
     swapped = {"is": "are", "are": "is", "has": "have", "have": "has", "was": "were", "were": "was"}
     spoilt = [replace(read, target=[swapped.get(word, word) for word in read.target]) for read in understood]
-    complain(
-        f"{read.pair} would be accepted with {other.target}"
-        for read, other in zip(understood, spoilt, strict=True)
-        if read.target != other.target and english_verbs_agree(other)
-    )
+    pairs = zip(understood, spoilt, strict=True)
+    wrong = (other for read, other in pairs if read.target != other.target and english_verbs_agree(other))
+    complain(f"{other.pair} would be accepted with {other.target}" for other in wrong)
 
 
 def test_english_adverbs_stand_after_the_first_auxiliary(reads: list[Read]) -> None:
@@ -374,8 +353,6 @@ def test_every_phenomenon_has_its_share(reads: list[Read]) -> None:
     assert len(TAGS) == 26
     assert all(0.005 < count / len(reads) < 0.5 for count in counts.values()), counts
 
-
-def test_a_third_of_the_pairs_is_not_monotone(reads: list[Read]) -> None:
     def crosses(links: Links) -> bool:
         return any(i < k and j > m for i, j in links for k, m in links)
 
@@ -429,11 +406,8 @@ def test_forms_of_nouns() -> None:
         assert gender == "f" or not re.search("(ung|heit|erei|schaft|erin)$", singular), singular
         if noun.counted:
             assert plural_oblique == [plural, german_forms.dative_plural(plural)], singular
-            stem = (
-                singular.lower()
-                .translate(without_umlaut)
-                .removesuffix("um" if singular[-3:] == "eum" else "")
-            )
+            stem = singular.lower().translate(without_umlaut)
+            stem = stem.removesuffix("um" if singular[-3:] == "eum" else "")
             ending = plural.lower().translate(without_umlaut).removeprefix(stem)
             assert ending in {"", "e", "er", "n", "en", "s", "nen", "se"}, plural
             assert (ending == "nen") == (gender == "f" and singular.endswith("in")), plural
@@ -445,9 +419,8 @@ def test_forms_of_verbs() -> None:
         stem = verb.infinitive.removeprefix(verb.prefix)
         assert verb.present == (german_forms.er_form(stem), stem)
         assert verb.participle == german_forms.participle(verb.prefix, stem)
-        assert verb.auxiliary[0] == ("ist" if german_forms.moves(verb.prefix, stem) else "hat"), (
-            verb.infinitive
-        )
+        moves = german_forms.moves(verb.prefix, stem)
+        assert verb.auxiliary[0] == ("ist" if moves else "hat"), verb.infinitive
         assert verb.third_person == with_s(verb.base)
         doubled = re.fullmatch("[^aeiou]*[aeiou][^aeiouwxy]", verb.base)
         root = verb.base + verb.base[-1] if doubled else re.sub("(?<!e)e$", "", re.sub("ie$", "y", verb.base))
@@ -463,42 +436,18 @@ def test_the_same_seed_gives_the_same_pairs_every_time() -> None:
 
 def test_splits_share_no_sentence_whatever_seed_and_size() -> None:
     sources: dict[str, set[str]] = {split: set() for split in WHOLE}
-    for bitext in (load(), load(3_000, seed=2), load(500, seed=3)):
+    for bitext in (load(), load(500, seed=2)):
         for split in WHOLE:
-            sources[split] |= {pair.source for pair in islice(bitext[split], 2_000)}
+            sources[split] |= {pair.source for pair in islice(bitext[split], 1_000)}
     assert sources["train"].isdisjoint(sources["val"] | sources["test"])
     assert sources["val"].isdisjoint(sources["test"])
 
 
-def test_sizes() -> None:
+def test_a_split_has_its_size_can_be_read_again_and_is_the_start_of_a_longer_one() -> None:
     assert WHOLE == {"train": 20_000, "val": 1_000, "test": 1_000}
     bitext = load()
     assert {split: len(bitext[split]) for split in bitext.splits} == WHOLE  # type: ignore[arg-type]
-    assert sum(1 for _ in load(37)["train"]) == len(load(37)["train"]) == 37  # type: ignore[arg-type]
-
-
-def test_a_split_can_be_read_again_and_is_the_start_of_a_longer_one() -> None:
     pairs = load(50)["train"]
+    assert sum(1 for _ in pairs) == len(pairs) == 50  # type: ignore[arg-type]
     assert list(pairs) == list(pairs) == list(islice(load(90)["train"], 50))
     assert list(pairs) != list(load(50, seed=2)["train"])
-
-
-def test_there_are_more_than_a_billion_pairs(understood: list[Read]) -> None:
-    """Counting one pattern only, with definite articles: described subject, verb, described object, place."""
-
-    def described(nouns: Iterable[Noun]) -> int:
-        return sum(len(row) for noun in nouns for row in noun.adjectives)
-
-    placed = [verb for verb in lexicon.ALL_VERBS if verb.accusative and not verb.dative and not verb.flags]
-    places = {(use.german, noun.lemma) for use in lexicon.LOCATIONS for noun in use.nouns}
-    assert sum(described(verb.subjects) * described(verb.accusative) for verb in placed) * len(places) > 10**9
-
-    def is_of_the_pattern(clause: Clause) -> bool:
-        noun_phrases = [p for p in clause.phrases if p.kind == "noun" and len(p.words) > 2]
-        return (
-            len(noun_phrases) == 2
-            and "prep" in {p.kind for p in clause.phrases}
-            and clause.frame.objects == "a"
-        )
-
-    assert sum(is_of_the_pattern(clause) for read in understood for clause in read.clauses) > 20

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from augenmerk.base.errors import AugenmerkError
@@ -52,36 +52,28 @@ def fits(pair: SentencePair, way: Format) -> bool:
     )
 
 
-@given(pairs=st.lists(sentence_pairs(), min_size=1, max_size=6), way=st.sampled_from(FORMATS))
+@given(pairs=st.lists(sentence_pairs(), min_size=1, max_size=4), way=st.sampled_from(FORMATS))
 @example(pairs=[SentencePair("\x85a\u2028", '"b" ’')], way="text")
 @example(pairs=[SentencePair("a\r", "\ufeffb"), SentencePair("\u2028a", '"b')], way="tsv")
-def test_what_is_written_is_read_back(
+def test_what_is_written_is_read_back_and_what_does_not_fit_is_refused(
     tmp_path_factory: pytest.TempPathFactory, pairs: list[SentencePair], way: Format
 ) -> None:
     folder = tmp_path_factory.mktemp("export")
+    for number, pair in enumerate(pairs, 1):
+        if not fits(pair, way):
+            with pytest.raises(AugenmerkError, match=f"Pair {number} of 'test' cannot be exported: "):
+                export({"test": pairs}, folder, "de", "en", format=way)
+            assert list(folder.iterdir()) == []
+            break
     pairs = [pair for pair in pairs if fits(pair, way)] or [SentencePair("a", "b")]
     export({"test": pairs}, folder, "de", "en", format=way)
     back = list(load(folder)["test"])
     assert bare(back) == bare(pairs)
-    if way == "jsonl":
-        assert back == pairs
+    assert way != "jsonl" or back == pairs
 
 
-@given(pair=sentence_pairs(), way=st.sampled_from(FORMATS))
-def test_what_does_not_fit_is_refused(
-    tmp_path_factory: pytest.TempPathFactory, pair: SentencePair, way: Format
-) -> None:
-    folder = tmp_path_factory.mktemp("export")
-    if fits(pair, way):
-        export({"test": [pair]}, folder, "de", "en", format=way)
-        assert bare(list(load(folder)["test"])) == bare([pair])
-    else:
-        with pytest.raises(AugenmerkError, match="Pair 1 of 'test' cannot be exported: "):
-            export({"test": [pair]}, folder, "de", "en", format=way)
-        assert list(folder.iterdir()) == []
-
-
-@given(pairs=st.lists(sentence_pairs(), min_size=1, max_size=6), way=st.sampled_from(FORMATS))
+@settings(max_examples=50)
+@given(pairs=st.lists(sentence_pairs(), min_size=1, max_size=4), way=st.sampled_from(FORMATS))
 def test_tokenized_words_are_white_space_tokens(
     tmp_path_factory: pytest.TempPathFactory, pairs: list[SentencePair], way: Format
 ) -> None:
@@ -112,15 +104,11 @@ class TestLinks:
         assert (tmp_path / "test.en").read_bytes() == b"The dog sleeps .\nOh !\n"
         assert list(load(tmp_path).splits) == ["test"], "links are no language"
 
-    def test_pair_without_links(self, tmp_path: Path) -> None:
-        pairs = [self.pair, SentencePair("a", "b")]
-        with pytest.raises(AugenmerkError, match=r"Pair 2 of 'test' .* no word alignment"):
-            export({"test": pairs}, tmp_path, "de", "en", format="tsv", align=True)
-        assert list(tmp_path.iterdir()) == []
-
-    def test_link_past_the_end(self, tmp_path: Path) -> None:
-        with pytest.raises(AugenmerkError, match=r"Pair 1 .* link 0-1 points outside"):
-            export({"test": [SentencePair("a", "b", ((0, 1),))]}, tmp_path, "de", "en", format="jsonl")
+    def test_no_links_and_one_past_the_end(self, tmp_path: Path) -> None:
+        for pair, said in ((SentencePair("a", "b"), "no w"), (SentencePair("a", "b", ((0, 1),)), "link 0-1")):
+            with pytest.raises(AugenmerkError, match=f"Pair 2 of 'test' .* {said}"):
+                export({"test": [self.pair, pair]}, tmp_path, "de", "en", format="tsv", align=True)
+            assert list(tmp_path.iterdir()) == []
 
 
 class TestWholeOrNotAtAll:
@@ -146,7 +134,7 @@ class TestWholeOrNotAtAll:
         assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
     def test_a_folder_may_be_exported_onto_itself(self, tmp_path: Path) -> None:
-        pairs = [SentencePair(f"a {i}", f"b {i}") for i in range(20_000)]
+        pairs = [SentencePair(f"a {i}", f"b {i}") for i in range(5_000)]
         export({"test": pairs}, tmp_path, "de", "en", format="text")
         export({"test": load(tmp_path)["test"]}, tmp_path, "de", "en", format="text", overwrite=True)
         assert list(load(tmp_path)["test"]) == pairs
@@ -164,9 +152,7 @@ class TestWholeOrNotAtAll:
 
     def test_other_people_may_read_the_files(self, tmp_path: Path) -> None:
         (tmp_path / "plain").touch()
-        [path] = export(
-            {"test": [SentencePair("a", "b")]}, tmp_path / "new" / "folder", "de", "en", format="tsv"
-        )
+        [path] = export({"test": [SentencePair("a", "b")]}, tmp_path / "new" / "in", "de", "en", format="tsv")
         assert path.stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
@@ -183,25 +169,20 @@ class TestRefusals:
             (SentencePair("a", "\ud800"), "jsonl", "lone surrogate"),
         ],
     )
-    def test_sentences_that_would_not_come_back(
-        self, tmp_path: Path, pair: SentencePair, way: Format, sentence: str
-    ) -> None:
+    def test_what_cannot_return(self, tmp_path: Path, pair: SentencePair, way: Format, sentence: str) -> None:
         with pytest.raises(AugenmerkError, match=rf"Pair 1 of 'test' cannot be exported: .*{sentence}"):
             export({"test": [pair]}, tmp_path, "de", "en", format=way)
         assert list(tmp_path.iterdir()) == []
 
-    def test_nothing_to_export(self, tmp_path: Path) -> None:
+    def test_nothing_to_export_a_language_to_itself_and_a_file_for_a_folder(self, tmp_path: Path) -> None:
+        (tmp_path / "file").touch()
+        pairs = [SentencePair("a", "b")]
         with pytest.raises(AugenmerkError, match="no pairs in 'test'"):
             export({"test": []}, tmp_path, "de", "en", format="tsv")
-
-    def test_a_language_to_itself(self, tmp_path: Path) -> None:
         with pytest.raises(AugenmerkError, match="'en' to itself needs --format tsv or jsonl"):
-            export({"test": [SentencePair("a", "b")]}, tmp_path, "en", "en", format="text")
-
-    def test_a_file_where_the_folder_should_be(self, tmp_path: Path) -> None:
-        (tmp_path / "file").touch()
+            export({"test": pairs}, tmp_path, "en", "en", format="text")
         with pytest.raises(AugenmerkError, match="file: cannot be written to"):
-            export({"test": [SentencePair("a", "b")]}, tmp_path / "file", "de", "en", format="tsv")
+            export({"test": pairs}, tmp_path / "file", "de", "en", format="tsv")
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -210,10 +191,7 @@ def test_what_could_not_be_read_again_is_not_exported(tmp_path: Path, format: Fo
     if format == "text":
         export({"test": [longest]}, tmp_path / "pairs", "de", "en", format=format)
         assert list(load(tmp_path / "pairs")["test"]) == [longest]
-    with pytest.raises(
-        AugenmerkError, match=r"Pair 1 of 'train' cannot be exported: it needs a line of more"
-    ):
-        export(
-            {"train": [SentencePair("a" * MAX_LINE_BYTES, "b")]}, tmp_path / "x", "de", "en", format=format
-        )
+    longer = SentencePair("a" * MAX_LINE_BYTES, "b")
+    with pytest.raises(AugenmerkError, match=r"Pair 1 of 'train' cannot be exported: it needs a line"):
+        export({"train": [longer]}, tmp_path / "x", "de", "en", format=format)
     assert not (tmp_path / "x").exists()

@@ -101,7 +101,7 @@ def test_halves_of_one_variants_seeds_do_not_differ() -> None:
     """Three seeds against three of one variant: randomisation, which takes them as given, finds much."""
     rng = np.random.default_rng(5)
     for_these_runs, for_the_variant = [], []
-    for _ in range(25):
+    for _ in range(15):
         runs = runs_of_one_variant(12, 200, rng)
         for _ in range(20):
             drawn = rng.permutation(12)
@@ -113,18 +113,7 @@ def test_halves_of_one_variants_seeds_do_not_differ() -> None:
             for_these_runs.append(p_value(np.abs(swapped), abs(effect.mean)) < ALPHA)
             for_the_variant.append(effect.p < ALPHA)
     assert np.mean(for_these_runs) > 0.2
-    assert np.mean(for_the_variant) <= 0.05 + binomial_error(0.05, 500)
-
-
-@pytest.mark.parametrize("seeds", [2, 3, 5])
-def test_variants_alike_in_bleu_are_told_apart_as_seldom_as_p_says(seeds: int) -> None:
-    rng = np.random.default_rng(seeds)
-    found = []
-    for _ in range(300):
-        counts = np.stack([runs_of_one_variant(seeds, 100, rng) for _ in range(2)])
-        [effect] = measure_effects(counts, np.array([[1.0, -1.0]]), bleu_from_counts, 200)
-        found.append(effect.p < ALPHA)
-    assert np.mean(found) <= 0.05 + binomial_error(0.05, 300)
+    assert np.mean(for_the_variant) <= 0.05 + binomial_error(0.05, 300)
 
 
 def test_of_three_differences_that_are_none_one_is_found_in_5_percent_of_studies() -> None:

@@ -96,13 +96,13 @@ def configs(draw: st.DrawFn) -> RunConfig:
 
 
 @given(config=configs())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60)
 def test_what_is_written_is_read_back(config: RunConfig) -> None:
     assert RunConfig.from_toml(config.to_toml(), "mine.toml") == config
 
 
 @given(text=st.text(max_size=80) | st.from_regex(r"\[(train|model)\]\n[a-z_]+ = [^\n]*\n", fullmatch=True))
-@settings(deadline=None)
+@settings(max_examples=40)
 def test_any_text_gives_a_configuration_or_a_sentence(text: str) -> None:
     said = ""
     try:
@@ -121,16 +121,12 @@ def test_every_preset_that_ships_is_known() -> None:
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_presets_load_and_come_back(preset: str) -> None:
+def test_presets_load_come_back_and_go_with_every_attention(preset: str) -> None:
     config = load_config(preset)
     assert RunConfig.from_toml(config.to_toml(), preset) == config
     assert config.data.bitext == "multi30k"
-
-
-@pytest.mark.parametrize("preset", PRESETS)
-@pytest.mark.parametrize("attention", ATTENTIONS)
-def test_presets_go_with_every_attention(preset: str, attention: str) -> None:
-    assert load_config(preset, [f"model.attention={attention}"]).model.attention == attention
+    for attention in ATTENTIONS:
+        assert load_config(preset, [f"model.attention={attention}"]).model.attention == attention
 
 
 def test_classic_is_the_original() -> None:
@@ -155,6 +151,9 @@ def test_a_file_is_read_and_single_settings_are_put_over_it(tmp_path: Path) -> N
     path.write_text('[model]\nattention = "mean"\nhidden = 64\n', encoding="utf-8-sig")  # with a mark
     config = load_config(str(path), ["model.hidden=16", "model.hidden=32", "train.epochs=2"])
     assert (config.model.attention, config.model.hidden, config.train.epochs) == ("mean", 32, 2)
+    generated = read("[data.bilderbuch]\npairs = 7", "data . bilderbuch.seed = 3").data.bilderbuch
+    assert (generated.pairs, generated.seed) == (7, 3)
+    assert read("", "data.bilderbuch={seed = 4}").data.bilderbuch.seed == 4
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
@@ -171,9 +170,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     ):
         with pytest.raises(AugenmerkError, match=words):
             load_config(str(path))
-
-
-def test_toml_too_deep_for_the_parser_is_a_sentence() -> None:
+    # Too deep for the parser
     assert complaint("a = " + "[" * 100_000).startswith("mine.toml: not valid TOML")
     assert "data.bitext" in complaint("[data]\nbitext = 3", "data.bilderbuch.pairs=" + "[" * 100_000)
 
@@ -182,40 +179,38 @@ def test_toml_too_deep_for_the_parser_is_a_sentence() -> None:
 
 
 def test_unknown_keys_are_refused_at_every_level() -> None:
-    assert complaint("[modell]\nhidden = 3") == (
-        "mine.toml: unknown key 'modell'; known here are data, model, search, text, train."
-    )
-    said = complaint("[train]\nlearning_rate = 0.1")
-    assert said.startswith("mine.toml: unknown key 'train.learning_rate'; known here are accumulate, ")
-    assert " lr, " in said
-    assert complaint("[data.bilderbuch]\nbook = 2") == (
-        "mine.toml: unknown key 'data.bilderbuch.book'; known here are pairs, seed."
-    )
-    assert "unknown key 'data.pairs'; known here are bilderbuch, bitext, " in complaint("", "data.pairs=3")
+    for text, override, said in (
+        ("[modell]\nhidden = 3", [], "'modell'; known here are data, model, search, text, train."),
+        ("[train]\nlearning_rate = 0.1", [], "'train.learning_rate'; known here are accumulate, "),
+        ("[data.bilderbuch]\nbook = 2", [], "'data.bilderbuch.book'; known here are pairs, seed."),
+        ("", ["data.pairs=3"], "'data.pairs'; known here are bilderbuch, bitext, "),
+    ):
+        assert complaint(text, *override).startswith(f"mine.toml: unknown key {said}")
     assert complaint("", "train.lr.x=1") == "mine.toml: 'train.lr': input should be a valid number."
 
 
-def test_unknown_keys_are_refused_in_optional_groups_and_lists() -> None:
-    class Entry(Settings):
-        mean: float
+class Entry(Settings):
+    mean: float
 
-    class Published(Settings):
-        figures: list[Entry]
 
-    class File(Settings):
-        published: Published | None = None
+class Published(Settings):
+    figures: list[Entry]
 
-    def said(tree: dict[str, Any]) -> str:
-        with pytest.raises(AugenmerkError) as caught:
-            File.checked(tree, "mine.toml")
-        return str(caught.value)
 
-    assert said({"published": {"figures": [], "by": 1}}) == (
-        "mine.toml: unknown key 'published.by'; known here are figures."
-    )
-    assert said({"published": {"figures": [{"mean": 1.0}, {"mean": 1.0, "sd": 2.0}]}}) == (
-        "mine.toml: unknown key 'published.figures.1.sd'; known here are mean."
-    )
+class File(Settings):
+    published: Published | None = None
+
+
+@pytest.mark.parametrize(
+    ("published", "said"),
+    [
+        ({"figures": [], "by": 1}, "'published.by'; known here are figures"),
+        ({"figures": [{"mean": 1.0}, {"mean": 1.0, "sd": 2.0}]}, "'published.figures.1.sd'; known here are"),
+    ],
+)
+def test_unknown_keys_are_refused_in_optional_groups_and_lists(published: dict[str, Any], said: str) -> None:
+    with pytest.raises(AugenmerkError, match=f"mine.toml: unknown key {said}"):
+        File.checked({"published": published}, "mine.toml")
 
 
 @pytest.mark.parametrize(
@@ -246,15 +241,11 @@ def test_wrong_types_are_refused(text: str, key: str, given: str) -> None:
         ("train.epochs=0", "greater than or equal to 1"),
         ("train.epochs=100001", "less than or equal to 100000"),
         ("train.lr=0", "greater than 0"),
-        ("train.lr=-0.1", "greater than 0"),
         ("train.lr=nan", "finite"),
         ("train.clip=inf", "finite"),
-        ("train.seed=-1", "greater than or equal to 0"),
         ("train.seed=9223372036854775808", "less than"),
         ("model.embedding_dropout=1.0", "less than 1"),
-        ("model.hidden=0", "greater than or equal to 1"),
         ("text.vocabulary_size=10", "greater than or equal to 300"),
-        ("search.beam=0", "greater than or equal to 1"),
         ('data.bitext=""', "at least 1 character"),
     ],
 )
@@ -271,16 +262,12 @@ def test_settings_that_do_not_go_together_are_refused() -> None:
     assert 'unit = "bpe"' in complaint('[text]\nunit = "word"\nbpe_dropout = 0.1')
 
 
-@pytest.mark.parametrize(
-    ("text", "group"),
-    [
-        ("train = 3", "train"),
-        ("[[train]]\nepochs = 3", "train"),
-        ("[data]\nbilderbuch = 3", "data.bilderbuch"),
-    ],
-)
-def test_a_group_must_be_a_group(text: str, group: str) -> None:
-    assert f"'{group}' is a group of settings; write [{group}]" in complaint(text)
+def test_a_group_must_be_a_group() -> None:
+    for text in ("train = 3", "[[train]]\nepochs = 3"):
+        assert "'train' is a group of settings; write [train]" in complaint(text)
+    assert "'data.bilderbuch' is a group of settings" in complaint("[data]\nbilderbuch = 3")
+    assert "'train' is not a group" in complaint("train = 3", "train.lr=0.1")
+    assert "'bitext' is not a group" in complaint('[data]\nbitext = "x"', "data.bitext.seed=1")
 
 
 def test_settings_cannot_be_changed() -> None:
@@ -322,19 +309,8 @@ def test_single_settings(setting: str, value: object) -> None:
     assert getattr(getattr(read("", setting), group.strip()), name.strip()) == value
 
 
-def test_a_setting_in_a_group_of_a_group() -> None:
-    generated = read("[data.bilderbuch]\npairs = 7", "data . bilderbuch.seed = 3").data.bilderbuch
-    assert (generated.pairs, generated.seed) == (7, 3)
-    assert read("", "data.bilderbuch={seed = 4}").data.bilderbuch.seed == 4
-
-
 @pytest.mark.parametrize(
     "setting", ["train.lr", "lr=3", "=3", "train.=3", ".lr=3", "data..seed=3", "data.bilderbuch.=3", ""]
 )
 def test_what_is_not_a_setting(setting: str) -> None:
     assert complaint("", setting) == f"'{setting}' is not a setting: expected something like train.lr=0.002."
-
-
-def test_a_setting_in_what_is_no_group() -> None:
-    assert "'train' is not a group" in complaint("train = 3", "train.lr=0.1")
-    assert "'bitext' is not a group" in complaint('[data]\nbitext = "x"', "data.bitext.seed=1")

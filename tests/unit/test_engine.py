@@ -68,9 +68,7 @@ def test_the_objective_is_the_mean_over_real_tokens() -> None:
         torch.testing.assert_close(ours.parameters[name].grad, parameter.grad, rtol=1e-4, atol=1e-6)
 
 
-def test_in_bf16_the_output_layer_has_few_shapes_and_the_same_gradients(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_in_bf16_the_output_layer_has_few_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
     all_batches = batches(data([(5, 4), (3, 6), (4, 4), (2, 2), (3, 1), (1, 2)]), 2)
     padded, plain = (engine(precision="bf16", label_smoothing=0.1) for _ in range(2))
     rows = []
@@ -180,7 +178,9 @@ def count_graphs(engine: Engine) -> int:
 
 @needs_gpu
 @both_architectures
-@pytest.mark.parametrize("settings", [{}, {"clip": 0.1, "ema": 0.9, "optimizer": "adamw"}], ids=str)
+@pytest.mark.parametrize(
+    "settings", [{}, {"clip": 0.1, "ema": 0.9, "optimizer": "adamw"}, {"exact_parts": 2}], ids=str
+)
 def test_recorded_work_is_the_same_work(settings: dict[str, object], architecture: str) -> None:
     """Shapes that come again and again, in turns and with an odd one between, against the CPU."""
     tokens = data([(5, 4)] * 8 + [(7, 6)] * 8 + [(3, 3)] * 3)
@@ -188,33 +188,11 @@ def test_recorded_work_is_the_same_work(settings: dict[str, object], architectur
     for number in range(5):
         for batch in batches(tokens, 4):
             for each in (on_cpu, on_gpu):
-                each.step([batch.to(each.device)], 0.003 * (number + 1))
-    torch.testing.assert_close(on_gpu.loss_sum.cpu(), on_cpu.loss_sum, rtol=1e-4, atol=1e-3)
-    for name, parameter in on_cpu.parameters.items():
-        torch.testing.assert_close(on_gpu.parameters[name].cpu(), parameter, rtol=1e-2, atol=1e-3)
-    assert count_graphs(on_gpu) == 3
-
-
-@needs_gpu
-@both_architectures
-def test_accumulation_works_on_recorded_work(architecture: str) -> None:
-    tokens = data([(5, 4)] * 16)
-    on_cpu, on_gpu = pair_of_engines(architecture)
-    for _ in range(4):
+                each.step([batch.to(each.device)], 0.003 * (number + 1), number)
+    assert "exact_parts" in settings or count_graphs(on_gpu) == 3
+    for number in range(4):  # and batches that are accumulated
         for each in (on_cpu, on_gpu):
-            each.step([batch.to(each.device) for batch in batches(tokens, 4)], 0.01)
-    for name, parameter in on_cpu.parameters.items():
-        torch.testing.assert_close(on_gpu.parameters[name].cpu(), parameter, rtol=1e-2, atol=1e-3)
-
-
-@needs_gpu
-@both_architectures
-def test_parts_of_batches_work_on_recorded_work(architecture: str) -> None:
-    tokens = data([(5, 4)] * 9)
-    on_cpu, on_gpu = pair_of_engines(architecture, exact_parts=2, clip=0.1)
-    for number in range(5):
-        for each in (on_cpu, on_gpu):
-            each.step([batch.to(each.device) for batch in batches(tokens, 4)], 0.01, number)
+            each.step([batch.to(each.device) for batch in batches(data([(5, 4)] * 16), 4)], 0.01, number)
     torch.testing.assert_close(on_gpu.loss_sum.cpu(), on_cpu.loss_sum, rtol=1e-4, atol=1e-3)
     for name, parameter in on_cpu.parameters.items():
         torch.testing.assert_close(on_gpu.parameters[name].cpu(), parameter, rtol=1e-2, atol=1e-3)

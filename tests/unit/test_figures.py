@@ -34,27 +34,21 @@ def luminance(colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-@pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
 @pytest.mark.parametrize(("ending", "magic"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
-def test_a_picture_is_what_its_ending_says_and_the_same_every_time(
-    tmp_path: Path, theme: Theme, ending: str, magic: bytes
-) -> None:
+def test_a_picture_is_what_its_ending_says(tmp_path: Path, ending: str, magic: bytes) -> None:
     first, second = tmp_path / f"a.{ending}", tmp_path / f"b.{ending.upper()}"
-    save_figure(drawn(theme), first)
-    save_figure(drawn(theme), second)
+    for path in (first, second):
+        save_figure(drawn(THEMES["dark"]), path)
     assert first.read_bytes().startswith(magic)
     assert first.read_bytes() == second.read_bytes()
+    assert ending != "pdf" or (b"/FontFile2" in first.read_bytes() and b"/Type3" not in first.read_bytes())
 
 
-def test_another_ending_is_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(
-        AugenmerkError, match=r"picture\.gif: the name of a picture ends in \.png, \.svg or \.pdf"
-    ):
+def test_another_ending_and_an_unknown_theme_are_refused_by_name(tmp_path: Path) -> None:
+    said = r"picture\.gif: the name of a picture ends in \.png, \.svg or \.pdf"
+    with pytest.raises(AugenmerkError, match=said):
         save_figure(drawn(THEMES["dark"]), tmp_path / "picture.gif")
     assert not list(tmp_path.iterdir())
-
-
-def test_an_unknown_theme_is_refused_by_name() -> None:
     with pytest.raises(AugenmerkError, match="'blue'; the themes are light and dark"):
         get_theme("blue")
 
@@ -82,13 +76,6 @@ def test_an_svg_has_text_unless_outlines_are_asked_for(tmp_path: Path) -> None:
     assert "<text" not in paths
 
 
-def test_a_pdf_has_truetype_fonts(tmp_path: Path) -> None:
-    save_figure(drawn(THEMES["light"]), tmp_path / "picture.pdf")
-    content = (tmp_path / "picture.pdf").read_bytes()
-    assert b"/FontFile2" in content
-    assert b"/Type3" not in content
-
-
 @pytest.mark.parametrize(
     ("size", "expected"),
     [("16:9", (4, 2.25)), ("1:2", (4, 8)), ("6x3", (6, 3)), ("12.7x5.08cm", (5, 2))],
@@ -97,9 +84,7 @@ def test_a_size_is_a_shape_or_sides(size: str, expected: tuple[float, float]) ->
     assert PictureSize.parse(size).apply(4, 2) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(
-    "size", ["", "16", "16:9cm", "axb", "0x3", "16:0", "100:1", "0.5x0.5", "1e3x2", "500x2"]
-)
+@pytest.mark.parametrize("size", ["", "16", "16:9cm", "axb", "0x3", "100:1", "0.5x0.5", "1e3x2", "500x2"])
 def test_what_is_no_size_is_refused(size: str) -> None:
     with pytest.raises(AugenmerkError, match="size"):
         PictureSize.parse(size)

@@ -120,7 +120,7 @@ def test_either_library_finds_the_same_translations(variant: dict[str, Any], how
     model, settings = make(variant), SEARCHES[how]
     with translator_of([model], torch=True) as with_torch, translator_of([model]) as with_numpy:
         expected = with_torch.decode(SOURCES, settings)
-        for batch_size in (1, 7, 64):
+        for batch_size in (1, 7):
             assert_same(with_numpy.decode(SOURCES, settings, batch_size=batch_size), expected)
         targets = [list(hypotheses[0].ids) for hypotheses in expected]
         assert_same(
@@ -158,9 +158,7 @@ def test_a_table_of_words_is_a_matter_of_memory_only(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("variant", [GRU, TRANSFORMER], ids=str)
-def test_few_vectors_are_multiplied_one_by_one(
-    variant: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_few_vectors_are_multiplied_singly(variant: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     model, settings = make(variant), SEARCHES["beam 4"]
     expected = decode([model], SOURCES, settings, batch_size=1)
     monkeypatch.setattr("augenmerk.inference.model.MANY_COLUMNS", 1)
@@ -173,41 +171,13 @@ def test_weights_of_another_model_are_refused(variant: dict[str, Any]) -> None:
     arrays = {name: to_numpy(tensor) for name, tensor in model.state_dict().items()}
     name = next(iter(arrays))
     for wrong, complaint in (
-        (
-            {key: array for key, array in arrays.items() if key != name},
-            f"here is not of .*: {name} is absent",
-        ),
+        ({key: array for key, array in arrays.items() if key != name}, f"here is not .*: {name} is absent"),
         ({**arrays, "more": arrays[name]}, "more is .* and should be absent"),
         ({**arrays, name: arrays[name][:3]}, rf"{name} is 3 x .* \(float32\) and should be .* x"),
         ({**arrays, name: arrays[name].astype(np.int64)}, f"{name} is .* \\(int64\\) and should be"),
     ):
         with pytest.raises(AugenmerkError, match=complaint):
             build_inference_model(model.config, wrong, 70, 80, "here")
-
-
-def test_half_precision_is_read() -> None:
-    model = make(GRU, torch.float32)
-    half = {name: to_numpy(tensor).astype(np.float16) for name, tensor in model.state_dict().items()}
-    found = build_inference_model(model.config, half, 70, 80, "here")
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.copy_(parameter.half().float())
-    source = np.array([[5, 6, 2]])
-    ours = found.encode(source, source > 0).memory.keys
-    assert_close(ours, in_numpy(model).encode(source, source > 0).memory.keys)
-
-
-def test_batches_side_by_side_give_what_one_after_another_gives() -> None:
-    model, settings = make(GRU), SearchConfig(beam=2, max_length=15)
-    sources = [[5 + (i * j) % 60 for j in range(1 + i % 9)] for i in range(60)]
-    for torch_too in (False, True):
-        before = torch.get_num_threads()
-        found = []
-        for threads in (1, 3):
-            with translator_of([model], threads, torch=torch_too) as translator:
-                found.append(translator.decode(sources, settings, batch_size=8))
-            assert torch.get_num_threads() == before
-        assert_same(*found)
 
 
 @pytest.mark.parametrize("torch_too", [False, True], ids=["numpy", "torch"])
@@ -233,7 +203,7 @@ def test_several_threads_may_ask_at_once_and_none_changes_how_many_threads_other
         return [best[0].ids for best in found], torch.get_num_threads()
 
     with translator_of([model], 2) as translator, ThreadPoolExecutor(6) as callers:
-        assert all(answer == (expected, default) for answer in callers.map(ask, range(12)))
+        assert all(answer == (expected, default) for answer in callers.map(ask, range(6)))
 
     with translator_of([model], 2, torch=True) as translator, ThreadPoolExecutor(6) as callers:
         computed_with: set[int] = set()
@@ -245,18 +215,16 @@ def test_several_threads_may_ask_at_once_and_none_changes_how_many_threads_other
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(type(model), "step", spy)
-            answers = list(callers.map(ask, range(12)))
+            answers = list(callers.map(ask, range(6)))
     assert computed_with == {1}  # each of the pool's threads computes alone
     assert all(answer == (expected, default) for answer in answers)  # and nobody else's setting has changed
 
 
-def test_products_of_numpy_have_their_threads_again_afterwards() -> None:
+def test_callers_leave_the_threads_of_products_as_they_were() -> None:
     before = threadpool_info()
     decode([make(GRU)], SOURCES, SEARCHES["greedy"], batch_size=4)
     assert threadpool_info() == before
 
-
-def test_callers_that_overlap_leave_the_threads_of_products_as_they_were() -> None:
     def threads() -> set[int]:
         return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
 

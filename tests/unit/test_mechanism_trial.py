@@ -94,10 +94,12 @@ def test_right_mechanisms_break_no_rule(architecture: str, caplog: pytest.LogCap
     assert not caplog.records
 
 
-def test_what_fails_in_bf16_can_be_trained_in_fp32() -> None:
+def test_what_fails_in_bf16_and_what_a_parameter_at_0_hides() -> None:
     with pytest.raises(AugenmerkError, match=r"train\.precision=fp32"):
         try_mechanism(settings("OnlyFloat32"))
     try_mechanism(settings("OnlyFloat32"), bf16=False)
+    with pytest.raises(AugenmerkError, match="once its parameters are not 0 its result for a target"):
+        try_mechanism(settings("SleepingCoverage"))
 
 
 def warnings_about(config: ModelConfig, caplog: pytest.LogCaptureFixture) -> str:
@@ -115,18 +117,14 @@ def warnings_about(config: ModelConfig, caplog: pytest.LogCaptureFixture) -> str
         ("MyScaledDotProduct", "they are divided by too much"),
     ],
 )
-def test_a_wrong_scale_is_a_warning_with_numbers(
-    name: str, mistake: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_wrong_scale_is_a_warning(name: str, mistake: str, caplog: pytest.LogCaptureFixture) -> None:
     said = warnings_about(settings(name, hidden=64, key=64), caplog)
     assert f"'wrong_mechanisms.py:{name}' is a scaled dot product by its name or base class" in said
     assert mistake in said
     assert "divided by sqrt(d)" in said
 
 
-def test_scores_that_saturate_the_softmax_are_a_warning_with_numbers(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_scores_that_saturate_the_softmax_are_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     """In a Transformer, whose queries and states have variance 1; those of a GRU begin much smaller."""
     large = {"architecture": "transformer", "embedding": 512, "key": 512}
     said = warnings_about(settings("Product", **large), caplog)
@@ -137,18 +135,6 @@ def test_scores_that_saturate_the_softmax_are_a_warning_with_numbers(
     assert "by its name" not in warnings_about(settings("UnscaledDot"), caplog)
 
 
-def test_a_mechanism_that_is_made_for_one_size_is_only_tried_with_it(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_mechanisms_for_one_size_or_from_scores_of_0_are_no_warning(caplog: pytest.LogCaptureFixture) -> None:
     assert not warnings_about(settings("OtherSizes", hidden=256, key=256), caplog)
-
-
-def test_what_a_parameter_that_starts_at_0_hides_is_found() -> None:
-    with pytest.raises(
-        AugenmerkError, match="once its parameters are not 0 its result for a target position depends on"
-    ):
-        try_mechanism(settings("SleepingCoverage"))
-
-
-def test_a_mechanism_may_start_with_scores_of_0(caplog: pytest.LogCaptureFixture) -> None:
     assert not warnings_about(settings("ScaledDotFromZero"), caplog)

@@ -72,17 +72,14 @@ def test_the_heads_of_a_probe_average_to_the_weights_of_the_model() -> None:
     np.testing.assert_allclose(weights, heads[0].translation.subword_attention, atol=1e-5)
     with pytest.raises(AugenmerkError, match="no head 5: this model has 4"):
         probe_attention(translator, SENTENCE, 4)
+    with pytest.raises(AugenmerkError, match="no word"):
+        probe_attention(untrained("scaled-dot"), "  ")
 
 
 @pytest.mark.parametrize("attention", ["none", "mean", "additive"])
 def test_attention_that_is_no_product_is_refused(attention: str) -> None:
     with pytest.raises(AugenmerkError, match="no product of queries and keys"):
         probe_attention(untrained(attention), SENTENCE)
-
-
-def test_an_empty_sentence_is_refused() -> None:
-    with pytest.raises(AugenmerkError, match="no word"):
-        probe_attention(untrained("scaled-dot"), "  ")
 
 
 def test_a_view_says_what_the_geometry_is(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 Everything is tested twice: on numpy arrays and on tensors of torch.
 """
 
-import itertools
 import json
 import math
 from collections import Counter
@@ -50,14 +49,11 @@ class TableDecoder:
         """With `levels`, logits are so few different whole numbers that there are many ties."""
         generator = torch.Generator().manual_seed(seed)
         shape = (sentences, MEMORIES, vocabulary)
-        if levels:
-            logits = torch.randint(0, levels, shape, generator=generator).float()
-        else:
-            logits = 2 * torch.randn(shape, generator=generator)
+        few = torch.randint(0, max(levels, 1), shape, generator=generator).float()
+        logits = few if levels else 2 * torch.randn(shape, generator=generator)
         numbers, table = torch.arange(sentences), logits.log_softmax(2)
-        if cls.library == "numpy":
-            return cls(numbers.numpy(), table.numpy(), room)
-        return cls(numbers, table, room)
+        as_array: Callable[[Array], Array] = to_numpy if cls.library == "numpy" else torch.asarray
+        return cls(as_array(numbers), as_array(table), room)
 
     @property
     def sentences(self) -> int:
@@ -124,23 +120,6 @@ def allowed(vocabulary: int, allow_unknown: bool) -> list[int]:
     return [
         token for token in range(vocabulary) if token not in (PAD, BOS) and (allow_unknown or token != UNK)
     ]
-
-
-def everything(
-    decoder: TableDecoder, sentence: int, limit: int, penalty: float, allow_unknown: bool = True
-) -> list[Found]:
-    """All hypotheses there are, as a search should rank them."""
-    words = [token for token in allowed(decoder.table.shape[2], allow_unknown) if token != EOS]
-    found = []
-    for length in range(limit + 1):
-        for ids in itertools.product(words, repeat=length):
-            finished = length < limit
-            tokens = (*ids, EOS) if finished else ids
-            total = sum(
-                decoder.next_log_probs(sentence, tokens[:place])[token] for place, token in enumerate(tokens)
-            )
-            found.append(Found(ids, finished, total, total / len(tokens) ** penalty))
-    return sorted(found, key=lambda each: (not each.finished, -each.score))
 
 
 def plain_beam(
@@ -211,56 +190,46 @@ decoders = st.builds(
     levels=st.sampled_from([0, 0, 1, 2, 4]),
 )
 limits = st.integers(1, 8)
-quick = settings(max_examples=60, deadline=None)
+quick = settings(max_examples=30)
 
 
 @quick
-@given(
-    decoder=decoders, limit=st.integers(1, 4), penalty=penalties, allow_unknown=st.booleans(), data=st.data()
-)
-def test_a_beam_as_wide_as_everything_finds_the_exhaustive_n_best(
-    decoder: TableDecoder, limit: int, penalty: float, allow_unknown: bool, data: st.DataObject
+@given(decoder=decoders, beam=st.integers(1, 9) | st.just(7**3), allow_unknown=st.booleans(), data=st.data())
+def test_a_beam_equals_a_loop(
+    decoder: TableDecoder, beam: int, allow_unknown: bool, data: st.DataObject
 ) -> None:
-    decoder = decoder.keep(decoder.numbers[:2])
-    exhaustive = [
-        everything(decoder, each, limit, penalty, allow_unknown) for each in range(decoder.sentences)
-    ]
-    wide = len(allowed(decoder.table.shape[2], allow_unknown)) ** limit
-    n_best = data.draw(st.integers(1, wide))
-    options: Any = {"n_best": n_best, "length_penalty": penalty, "allow_unknown": allow_unknown}
-    found = search(decoder, beam=wide, max_lengths=limit, **options)
-    check(decoder, found, penalty)
-    for hypotheses, ranked in zip(found, exhaustive, strict=True):
-        assert len(hypotheses) == min(n_best, len(ranked))
-        # Equal scores may come in any order: compare the scores, and that each hypothesis has its own.
-        assert [each.finished for each in hypotheses] == [each.finished for each in ranked[:n_best]]
-        assert [each.score for each in hypotheses] == pytest.approx(
-            [each.score for each in ranked[:n_best]], abs=1e-5
-        )
-        assert len({each.ids for each in hypotheses}) == len(hypotheses)
-
-
-@quick
-@given(decoder=decoders, beam=st.integers(1, 9), penalty=penalties, data=st.data())
-def test_a_beam_equals_a_plain_loop_that_never_stops_early(
-    decoder: TableDecoder, beam: int, penalty: float, data: st.DataObject
-) -> None:
+    """That never stops early; also with a beam as wide as everything, which finds the n best there are."""
+    wide, penalty = beam > 9, data.draw(penalties)
+    decoder = decoder.keep(decoder.numbers[: 2 if wide else None])
     n_best = data.draw(st.integers(1, beam))
-    max_lengths = data.draw(st.lists(limits, min_size=decoder.sentences, max_size=decoder.sentences))
-    found = search(decoder, beam=beam, n_best=n_best, length_penalty=penalty, max_lengths=max_lengths)
+    lengths = st.lists(
+        st.integers(1, 3 if wide else 8), min_size=decoder.sentences, max_size=decoder.sentences
+    )
+    max_lengths = data.draw(lengths)
+    settings: Any = {
+        "beam": beam,
+        "n_best": n_best,
+        "length_penalty": penalty,
+        "allow_unknown": allow_unknown,
+    }
+    found = search(decoder, max_lengths=max_lengths, **settings)
     check(decoder, found, penalty)
     for sentence, (hypotheses, limit) in enumerate(zip(found, max_lengths, strict=True)):
-        expected = plain_beam(decoder, sentence, limit, beam, n_best, penalty)
-        assert [(each.ids, each.finished, each.log_probability) for each in hypotheses] == [
-            (each.ids, each.finished, each.log_probability) for each in expected
-        ]
+        expected = plain_beam(decoder, sentence, limit, beam, n_best, penalty, allow_unknown)
+        assert [each.finished for each in hypotheses] == [each.finished for each in expected]
+        if wide:  # so many have nearly equal scores, and come in any order
+            scores = [each.score for each in expected]
+            assert [each.score for each in hypotheses] == pytest.approx(scores, abs=1e-5)
+            assert len({each.ids for each in hypotheses}) == len(hypotheses)
+        else:
+            assert [(each.ids, each.log_probability) for each in hypotheses] == [
+                (each.ids, each.log_probability) for each in expected
+            ]
 
 
 @quick
 @given(decoder=decoders, limit=limits, penalty=penalties, allow_unknown=st.booleans())
-def test_a_beam_of_one_is_greedy(
-    decoder: TableDecoder, limit: int, penalty: float, allow_unknown: bool
-) -> None:
+def test_beam_1_is_greedy(decoder: TableDecoder, limit: int, penalty: float, allow_unknown: bool) -> None:
     found = search(decoder, length_penalty=penalty, max_lengths=limit, allow_unknown=allow_unknown)
     check(decoder, found, penalty)
     as_beam = trace(decoder, length_penalty=penalty, max_lengths=limit, allow_unknown=allow_unknown)
@@ -273,9 +242,7 @@ def test_a_beam_of_one_is_greedy(
 
 @quick
 @given(decoder=decoders, beam=st.integers(1, 6), penalty=penalties, data=st.data())
-def test_order_and_size_of_the_batch_change_nothing(
-    decoder: TableDecoder, beam: int, penalty: float, data: st.DataObject
-) -> None:
+def test_batches_do_not_matter(decoder: TableDecoder, beam: int, penalty: float, data: st.DataObject) -> None:
     max_lengths = data.draw(st.lists(limits, min_size=decoder.sentences, max_size=decoder.sentences))
     order = data.draw(st.lists(st.integers(0, decoder.sentences - 1), min_size=1, max_size=12))
 
@@ -314,13 +281,13 @@ def test_forcing_targets_of_different_lengths_unknown_words_and_none() -> None:
     forced = force(decoder, [(), (UNK, 4, 5), (6,), (5, 5, 5, 5, 5, 5), (4,)])
     check(decoder, [[each] for each in forced])
     assert [len(each.ids) for each in forced] == [0, 3, 1, 6, 1]
+    with pytest.raises(AugenmerkError, match=r"Target 1 .* holds PAD, BOS or EOS"):
+        force(TableDecoder.random(seed=1, sentences=2, vocabulary=6), [(4,), (4, EOS)])
 
 
 @quick
 @given(decoder=decoders, beam=st.integers(1, 6), penalty=penalties, data=st.data())
-def test_a_trace_tells_what_the_search_did(
-    decoder: TableDecoder, beam: int, penalty: float, data: st.DataObject
-) -> None:
+def test_traces_are_complete(decoder: TableDecoder, beam: int, penalty: float, data: st.DataObject) -> None:
     max_lengths = data.draw(st.lists(limits, min_size=decoder.sentences, max_size=decoder.sentences))
     n_best = data.draw(st.integers(1, beam))
     traces = trace(decoder, beam=beam, n_best=n_best, length_penalty=penalty, max_lengths=max_lengths)
@@ -364,43 +331,25 @@ def test_a_trace_tells_what_the_search_did(
 
 @quick
 @given(
-    decoder=decoders,
-    seed=st.integers(0, 2**40),
-    n=st.integers(1, 4),
-    temperature=st.sampled_from([0.3, 1.0, 2.0]),
-    top_k=st.integers(0, 8),
-    limit=limits,
+    decoder=decoders, seed=st.integers(0, 2**40), n=st.integers(1, 4), top_k=st.integers(0, 8), data=st.data()
 )
-def test_samples_are_whole_and_reproducible(
-    decoder: TableDecoder, seed: int, n: int, temperature: float, top_k: int, limit: int
-) -> None:
-    first, second = (
-        sample(decoder, seed=seed, n=n, temperature=temperature, top_k=top_k, max_lengths=limit)
-        for _ in range(2)
-    )
-    check(decoder, first)
-    for one, other in zip(first, second, strict=True):
-        assert len(one) == n
-        assert all(map(same, one, other))
-
-
-@quick
-@given(decoder=decoders, seed=st.integers(0, 2**40), data=st.data())
-def test_samples_do_not_depend_on_who_has_left_the_batch(
-    decoder: TableDecoder, seed: int, data: st.DataObject
+def test_samples_are_whole_and_do_not_depend_on_who_has_left_the_batch(
+    decoder: TableDecoder, seed: int, n: int, top_k: int, data: st.DataObject
 ) -> None:
     max_lengths = data.draw(st.lists(limits, min_size=decoder.sentences, max_size=decoder.sentences))
-    drawn = sample(decoder, seed=seed, n=2, max_lengths=max_lengths)
-    longer = sample(decoder, seed=seed, n=2, max_lengths=8)
+    temperature = data.draw(st.sampled_from([0.3, 2.0]))
+    settings: Any = {"seed": seed, "n": n, "top_k": top_k, "temperature": temperature}
+    drawn = sample(decoder, max_lengths=max_lengths, **settings)
+    longer = sample(decoder, max_lengths=8, **settings)
+    check(decoder, drawn)
     for limit, samples, whole in zip(max_lengths, drawn, longer, strict=True):
+        assert len(samples) == n
         assert [each.ids for each in samples] == [each.ids[:limit] for each in whole]
 
 
 @quick
 @given(decoder=decoders, seed=st.integers(0, 2**40), limit=limits, allow_unknown=st.booleans())
-def test_a_sample_from_the_likeliest_token_alone_is_greedy(
-    decoder: TableDecoder, seed: int, limit: int, allow_unknown: bool
-) -> None:
+def test_top_1_is_greedy(decoder: TableDecoder, seed: int, limit: int, allow_unknown: bool) -> None:
     greedy = search(decoder, max_lengths=limit, allow_unknown=allow_unknown)
     drawn = sample(decoder, seed=seed, top_k=1, n=2, max_lengths=limit, allow_unknown=allow_unknown)
     for [expected], samples in zip(greedy, drawn, strict=True):
@@ -411,9 +360,8 @@ def test_a_sample_from_the_likeliest_token_alone_is_greedy(
 def test_samples_are_as_frequent_as_they_are_probable(temperature: float, top_k: int) -> None:
     decoder = TableDecoder.random(seed=3, sentences=2, vocabulary=7)
     n = 5_000
-    drawn = sample(
-        decoder, seed=5, n=n, temperature=temperature, top_k=top_k, max_lengths=2, allow_unknown=False
-    )
+    settings: Any = {"temperature": temperature, "top_k": top_k, "allow_unknown": False}
+    drawn = sample(decoder, seed=5, n=n, max_lengths=2, **settings)
 
     def distribution(sentence: int, ids: tuple[int, ...]) -> dict[int, float]:
         log_probs = decoder.next_log_probs(sentence, ids)
@@ -433,10 +381,8 @@ def test_samples_are_as_frequent_as_they_are_probable(temperature: float, top_k:
         assert set(frequency) <= set(expected)
         for tokens, probability in expected.items():
             # Five standard deviations of a binomial variable, and room for a rare token that comes once.
-            assert (
-                abs(frequency[tokens] / n - probability)
-                <= 5 * math.sqrt(probability * (1 - probability) / n) + 3 / n
-            )
+            error = 5 * math.sqrt(probability * (1 - probability) / n) + 3 / n
+            assert frequency[tokens] / n == pytest.approx(probability, abs=error)
 
 
 @quick
@@ -500,30 +446,12 @@ def test_attention_may_become_narrower_as_long_sentences_leave() -> None:
         assert all(same(one, other) for [one], [other] in zip(wide, narrow, strict=True))
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-def test_a_gpu_finds_the_same() -> None:
-    here = TableDecoder.random(seed=2, sentences=20, vocabulary=300)
-    there = TableDecoder(torch.asarray(here.numbers).cuda(), torch.asarray(here.table).cuda(), here.room)
-    for beam in (1, 4, 40):
-        for mine, its in zip(
-            search(here, beam=beam, n_best=beam, length_penalty=1.0, max_lengths=9),
-            search(there, beam=beam, n_best=beam, length_penalty=1.0, max_lengths=9),
-            strict=True,
-        ):
-            assert len(mine) == len(its)
-            assert all(map(same, mine, its))
-    drawn = [sample(each, seed=1, n=3, top_k=9, max_lengths=9) for each in (here, there)]
-    assert all(all(map(same, *samples)) for samples in zip(*drawn, strict=True))
-    targets = [(4, 5, 6)] * 20
-    assert all(map(same, force(here, targets), force(there, targets)))
-
-
-@pytest.mark.parametrize("beam", [1, 3])
-def test_numbers_that_are_none_are_reported(beam: int) -> None:
+def test_numbers_that_are_none_are_reported() -> None:
     decoder = TableDecoder.random(seed=1, sentences=2, vocabulary=6)
     broken = TableDecoder(decoder.numbers, decoder.table * math.nan, decoder.room)
-    with pytest.raises(AugenmerkError, match="training has diverged"):
-        search(broken, beam=beam, max_lengths=4)
+    for beam in (1, 3):
+        with pytest.raises(AugenmerkError, match="training has diverged"):
+            search(broken, beam=beam, max_lengths=4)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
@@ -543,8 +471,3 @@ def test_other_precisions_are_searched_too(dtype: torch.dtype) -> None:
 def test_maximum_lengths_come_from_the_source() -> None:
     assert length_limits(SearchConfig(max_length=50), [1, 70]) == [50, 50]
     assert length_limits(SearchConfig(max_length=50, max_ratio=1.5), [0, 5, 70]) == [10, 17, 50]
-
-
-def test_a_target_holds_only_words() -> None:
-    with pytest.raises(AugenmerkError, match=r"Target 1 .* holds PAD, BOS or EOS"):
-        force(TableDecoder.random(seed=1, sentences=2, vocabulary=6), [(4,), (4, EOS)])

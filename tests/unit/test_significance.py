@@ -84,6 +84,7 @@ def test_holm_rejects_what_the_step_down_procedure_rejects(p_values: list[float]
     corrected = holm(p_values)
     assert {index for index, p in enumerate(corrected) if p <= level} == rejected
     assert all(p <= c <= 1 for p, c in zip(p_values, corrected, strict=True))
+    assert all(1 <= factor <= len(p_values) + 1e-9 for factor in holm_factors(p_values))
 
 
 sentences = st.lists(st.sampled_from(WORDS), max_size=9).map(" ".join)
@@ -125,22 +126,13 @@ def sacrebleu_p(kind: str, ours: list[str], theirs: list[str], metric: Metric) -
     return result.p_value, test.n_samples
 
 
-@pytest.mark.parametrize("errors", [0.205, 0.25])
-def test_p_by_randomisation_is_that_of_sacrebleu_within_sampling_error(
-    references: list[str], errors: float
-) -> None:
-    ours, theirs = noisy(references, 0.20, 1), noisy(references, errors, 3)
-    for name, found in compare_texts(ours, theirs, references).items():
-        metric = {"bleu": BLEU, "chrf": CHRF}[name](lowercase=True, references=[references])
-        expected, samples = sacrebleu_p("ar", ours, theirs, metric)
-        variance = max(expected, 1 / found.trials) * (1 - expected) * (1 / found.trials + 1 / samples)
-        assert found.p_randomisation == pytest.approx(expected, abs=4 * math.sqrt(variance))
-
-
-def test_p_by_bootstrap_has_two_sides_and_that_of_sacrebleu_one(references: list[str]) -> None:
+def test_p_is_that_of_sacrebleu_and_by_bootstrap_has_two_sides(references: list[str]) -> None:
     ours, theirs = noisy(references, 0.20, 1), noisy(references, 0.205, 3)
     for name, found in compare_texts(ours, theirs, references).items():
         metric = {"bleu": BLEU, "chrf": CHRF}[name](lowercase=True, references=[references])
+        expected, samples = sacrebleu_p("ar", ours, theirs, metric)
+        variance = expected * (1 - expected) * (1 / found.trials + 1 / samples)
+        assert found.p_randomisation == pytest.approx(expected, abs=4 * math.sqrt(variance))
         one_sided, _ = sacrebleu_p("bs", ours, theirs, metric)
         assert 0.05 < one_sided < 0.6 * found.p_bootstrap
         assert found.p_bootstrap == pytest.approx(found.p_randomisation, rel=0.15)
@@ -173,12 +165,12 @@ def test_the_interaction_of_seeds_and_sentences_is_counted_once() -> None:
     """A balanced table of normal numbers: the two parts are what the analysis of variance says."""
     rng = np.random.default_rng(4)
     gaps = rng.normal(0, 0.1, (4, 1)) + rng.normal(0, 1, (1, 300)) + rng.normal(1, 2, (4, 300))
-    found = measure(gaps, 40_000)
+    found = measure(gaps, 10_000)
     residual = gaps - gaps.mean(0) - gaps.mean(1, keepdims=True) + gaps.mean()
     interaction = (residual**2).sum() / (3 * 299)
     between = 4 * gaps.mean(0).var(ddof=1)
     assert found.v_seeds == pytest.approx(gaps.mean(1).var(ddof=1) / 4)
-    assert found.v_sentences == pytest.approx((between - interaction) / 4 / 300, rel=0.05)
+    assert found.v_sentences == pytest.approx((between - interaction) / 4 / 300, rel=0.1)
     assert found.mean == pytest.approx(gaps.mean())
 
 
@@ -210,21 +202,11 @@ def test_where_one_part_dominates_student_is_right() -> None:
     st.floats(0, 5),
     st.floats(0.001, 0.2),
 )
-def test_p_and_interval_agree(
-    values: list[int], sentences: int, seeds: float, drawn: float, alpha: float
-) -> None:
+def test_p_fits_interval(values: list[int], sentences: int, seeds: float, drawn: float, alpha: float) -> None:
     found = Effect(tuple(value / 100 for value in values), sentences, seeds if values[1:] else 0.0, drawn)
     low, high = found.interval(alpha)
     if abs(found.p - alpha) > 1e-6:
         assert (found.p < alpha) == (not low <= 0 <= high)
-
-
-@given(st.lists(st.floats(1e-9, 1), min_size=1, max_size=8))
-def test_an_interval_at_the_level_of_holm_agrees_with_the_corrected_p(p_values: list[float]) -> None:
-    for p, corrected, factor in zip(p_values, holm(p_values), holm_factors(p_values), strict=True):
-        assert 1 <= factor <= len(p_values) + 1e-9
-        if abs(corrected - 0.05) > 1e-9:
-            assert (p < 0.05 / factor) == (corrected < 0.05)
 
 
 def test_p_by_bootstrap_is_small_by_chance_as_seldom_as_it_says() -> None:
@@ -261,15 +243,11 @@ def test_the_same_counts_give_the_same_numbers(references: list[str]) -> None:
         measure_effects(np.stack([ours, theirs]), AGAINST, bleu_from_counts, 300) for _ in range(2)
     )
     assert first == again
+    with pytest.raises(ValueError, match="takes two"):
+        measure_effects(ours[None, :, :1], np.ones((1, 1)), bleu_from_counts)
     [turned] = measure_effects(np.stack([theirs, ours]), AGAINST, bleu_from_counts, 300)
     assert turned.mean == -first[0].mean
     assert turned.p == pytest.approx(first[0].p)
-
-
-def test_one_sentence_has_no_variance(references: list[str]) -> None:
-    counts = count_bleu(references[:1], references[:1])[None, None]
-    with pytest.raises(ValueError, match="takes two"):
-        measure_effects(counts, np.ones((1, 1)), bleu_from_counts)
 
 
 # One run against another
@@ -349,17 +327,14 @@ def test_few_sentences_and_tests_that_disagree_are_said() -> None:
     assert describe_comparison(tiny, "a", "b").endswith("paired bootstrap).")
 
 
-def test_equal_texts_are_not_significantly_different() -> None:
+def test_equal_texts_and_empty_against_perfect() -> None:
     """sacrebleu, which counts only larger differences, would say p = 0.0001."""
     for texts in (REFERENCES, [""] * len(REFERENCES)):
         for comparison in compare_texts(texts, texts, REFERENCES, trials=50, resamples=50).values():
             assert comparison.difference == 0.0
             assert (comparison.p_randomisation, comparison.p_bootstrap) == (1.0, 1.0)
             assert describe_comparison(comparison, "a", "b") == f"a and b have the same {comparison.metric}."
-
-
-def test_empty_against_perfect() -> None:
-    found = compare_texts([""] * len(REFERENCES), REFERENCES, REFERENCES, trials=50, resamples=50)["bleu"]
+    found = compare_texts([""] * 150, REFERENCES, REFERENCES, trials=50, resamples=50)["bleu"]
     assert found.difference == pytest.approx(-100.0)
     assert found.interval == (0.0, 0.0)
     assert found.baseline_interval == pytest.approx((100.0, 100.0))

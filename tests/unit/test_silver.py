@@ -28,15 +28,12 @@ def test_nearly_the_gold_links() -> None:
     assert told[-1][1] == told[-1][2]
 
 
-def test_strange_sentences_are_aligned_or_have_no_links() -> None:
+def test_strange_sentences_and_no_library(monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = [SentencePair("a b", "x y"), SentencePair("", "x"), SentencePair("a " * 300, "x " * 300)]
     links: list[Links] = silver_links([SentencePair("a", "x")] * 5, pairs)
     assert (0, 0) in links[0]
     assert links[1] == ()
     assert all(0 <= i < 300 and 0 <= j < 300 for i, j in links[2])
-
-
-def test_without_the_library_there_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "thot", None)
     with pytest.raises(AugenmerkError, match=r"pip install '\.\[align\]'"):
         silver_links([], [SentencePair("a", "x")])

@@ -29,9 +29,7 @@ def test_the_page_shows_what_its_commands_print(script: ModuleType) -> None:
     assert script.renew_page(page) == page, "renew it: python docs/theory.py"
 
 
-def test_the_page_for_teachers_shows_what_its_commands_print(
-    script: ModuleType, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_page_for_teachers_is_up_to_date(script: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     from tests.cli.test_documents import blocks
 
     page = script.TEACHING.read_text(encoding="utf-8")
@@ -44,12 +42,6 @@ def test_the_page_for_teachers_shows_what_its_commands_print(
     assert second == "no scale"
 
 
-def test_the_page_for_teachers_explains_every_mistake(script: ModuleType) -> None:
-    page = script.TEACHING.read_text(encoding="utf-8")
-    for mistake, meaning in MISTAKES.items():
-        assert f"| {mistake} | {meaning} |" in page
-
-
 def test_every_number_in_a_paragraph_is_printed_by_a_command_of_its_section(script: ModuleType) -> None:
     page = script.PAGE.read_text(encoding="utf-8")
     assert list(script.find_unprinted_numbers(page)) == []
@@ -59,11 +51,14 @@ def test_every_number_in_a_paragraph_is_printed_by_a_command_of_its_section(scri
     ]
 
 
-def test_every_figure_has_the_command_that_draws_it(script: ModuleType) -> None:
+def test_figures_have_commands_and_mistakes_are_explained(script: ModuleType) -> None:
     page = script.PAGE.read_text(encoding="utf-8")
     drawn = {command.split()[-1] for command in script.FIGURE.findall(page)}
     there = {f"figures/theory/{path.name}" for path in (ROOT / "docs" / "figures" / "theory").glob("*")}
     assert drawn | {"figures/theory/from-run.svg"} == there  # that one needs a trained run
+    page = script.TEACHING.read_text(encoding="utf-8")
+    for mistake, meaning in MISTAKES.items():
+        assert f"| {mistake} | {meaning} |" in page
 
 
 def test_the_python_on_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:

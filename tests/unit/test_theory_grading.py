@@ -33,12 +33,12 @@ def test_a_query_of_length_1_has_no_more_weight_than_the_formula_gives() -> None
 
 
 def test_a_scale_would_not_save_a_head_on_two_keys() -> None:
-    found = grade("1.4", "mu_a + mu_b", "mu_a - mu_b", samples=30)
+    found = grade("1.4", "mu_a + mu_b", "mu_a - mu_b")
     assert not found.missing_scale
     assert "the queries have no scale; and a scale would not save it" in found.why
     assert "head 2 puts" in found.why
     assert "and 0.00 on b" in found.why
-    scaled = grade("1.4", "c*(mu_a + mu_b)", "c*(mu_a - mu_b)", samples=30)
+    scaled = grade("1.4", "c*(mu_a + mu_b)", "c*(mu_a - mu_b)")
     assert not scaled.holds
     assert "no scale" not in scaled.why
     assert scaled.conditions[0]["weights"][0] > 0.65
@@ -49,9 +49,8 @@ def test_a_fixed_number_is_right_only_up_to_some_size() -> None:
         assert grade("1.2", answer).only_if == "m and d are not too large"
     assert grade("1.2", "d m (k_a + k_b)").holds
     assert grade("1.2", "20 m (k_a + k_b)", scale=1.0).holds
-    found = grade("1.2", "100*(k_a + k_b)", samples=30)
-    assert not found.holds
-    assert found.missing_scale
+    found = grade("1.2", "100*(k_a + k_b)")
+    assert (found.holds, found.missing_scale) == (False, True)
     assert (
         "for 64 keys in 256 dimensions: the scale of the query is too small, though large enough for 8 keys "
         "in 64 dimensions; 2 times as large it holds there, so a larger scale is all that is missing"
@@ -74,33 +73,24 @@ def test_an_answer_has_to_hold_in_the_limit(factor: str) -> None:
 
 
 def test_copying_a_key_by_itself_works_for_orthonormal_keys_only() -> None:
-    found = grade("1.1", "c*k_j", samples=30)
-    by_sort = {row["sort"]: row["holds"] for row in found.conditions}
-    assert by_sort["orthonormal"]
-    assert not by_sort["flat"]
-    short = grade("1.1", "k_j", samples=30)
+    by_sort = {row["sort"]: row["holds"] for row in grade("1.1", "c*k_j").conditions}
+    assert (by_sort["orthonormal"], by_sort["flat"]) == (True, False)
+    short = grade("1.1", "k_j")
     assert short.conditions[0]["holds"] is False
     assert "the weight on j reaches only" in short.why
     assert "a scale would not save it: for 8 keys of unequal length in 2 dimensions" in short.why
 
 
-def test_what_happens_below_zero_is_told_too() -> None:
+def test_the_verdict_of_1_5_speaks_of_what_its_question_has() -> None:
+    found, other = grade("1.5", "c mu_a; c mu_b", samples=30), grade("1.5", "c(mu_a + mu_b)")
+    assert (found.holds, other.holds) == (True, False)
+    assert "samples with mu_a.k_a below 0.05 (" in found.why
+    assert not any(word in said for word in ("lambda", "beta") for said in (found.why, other.why))
+    assert all("beta" not in row for row in found.conditions)
     found = grade("1.4", "c*mu_a", "c*mu_b", samples=100)
     [noisy] = [row for row in found.conditions if row["beta"] == 0.5]
     assert noisy["outside_the_claim"] > 0.1
     assert "of all with beta 0.5) do not count, since the question asks for positive lambda." in found.why
-
-
-def test_the_verdict_of_1_5_speaks_of_what_its_question_has() -> None:
-    found = grade("1.5", "c mu_a; c mu_b", samples=30)
-    assert found.holds
-    assert "samples with mu_a.k_a below 0.05 (" in found.why
-    other = grade("1.5", "c(mu_a + mu_b)", samples=30)
-    assert not other.holds
-    for said in (found.why, other.why):
-        assert "lambda" not in said
-        assert "beta" not in said
-    assert all("beta" not in row for row in found.conditions)
 
 
 # -- how an answer is read ---------------------------------------------------------------------------------
@@ -135,7 +125,6 @@ def test_beta_is_the_variance_if_there_is_another_scale() -> None:
         ("1.2", [], "Give your answer, --query 'q = ...'"),
         ("1.7", [K, K, V], "each once"),
         ("1.7", ["u_a", Q, V], "K, Q and V are matrices"),
-        ("1.2", [""], "it is empty"),
         ("1.2", ["q = "], "it is empty"),
         ("1.2", ["c(k_a + k_b)," + " a" * 500 + " b = 2"], "beside the formula"),
         ("1.2", ["k_a" * MAX_TEXT], "at most 2,000 characters"),
@@ -176,19 +165,9 @@ def test_formulas_and_conditions_are_told_apart() -> None:
     assert conditions == ["c > 0", "lambda_a > 0"]
 
 
-def test_the_same_seed_gives_the_same_grade() -> None:
-    first, second = (check("1.3", ["c*(mu_a + mu_b)"], samples=10, seed=4) for _ in range(2))
+@pytest.mark.parametrize("product", [" ".join(["(k_a k_b^T)"] * 30), " + ".join(["outer(k_a, k_b)"] * 25)])
+def test_long_products_of_matrices_are_no_more_work_than_others(product: str) -> None:
+    """They are computed in the few dimensions that the named vectors span; and a grade has a seed."""
+    first, second = (check("1.4", ["c*mu_a", f"({product}) k_a"], seed=4) for _ in range(2))
     assert first == second
-
-
-@pytest.mark.parametrize(
-    ("task", "answers"),
-    [
-        ("1.2", ["c*(" + " ".join(["(k_a k_b^T)"] * 30) + ")*k_a"]),
-        ("1.2", ["c*(" + " + ".join(["outer(k_a, k_b)"] * 25) + ")*k_b"]),
-        ("1.4", ["c*mu_a", "(" + " ".join(["k_a k_b^T"] * 30) + ")k_a"]),
-    ],
-)
-def test_long_products_of_matrices_are_no_more_work_than_others(task: str, answers: list[str]) -> None:
-    """They are computed in the few dimensions that the named vectors span."""
-    assert check(task, answers).verdict == "wrong"
+    assert first.verdict == "wrong"

@@ -26,11 +26,9 @@ def fits(measure: Measurement) -> bool:
     return abs(measure.measured - measure.predicted) <= 5 * measure.error + 5 / SAMPLES**2
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(seeds, st.integers(3, 10), st.floats(0.5, 15), st.floats(0.005, 0.6), origins)
-def test_one_head_leans_as_the_closed_form_says(
-    seed: int, keys: int, s: float, beta: float, origin: Origin
-) -> None:
+def test_one_head_leans_as_predicted(seed: int, keys: int, s: float, beta: float, origin: Origin) -> None:
     rng = np.random.default_rng(seed)
     means = orthonormal(keys, keys + 3, rng)
     c = s * math.sqrt(keys + 3)
@@ -47,7 +45,7 @@ def test_one_head_leans_as_the_closed_form_says(
     np.testing.assert_allclose(drawn.logits[:, 0, 2:], 0, atol=1e-9 * s)
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(seeds, st.integers(3, 10), st.floats(2, 60), st.floats(0.01, 0.8), origins, st.integers(2, 3))
 def test_a_head_each_holds_and_breaks_as_often_as_the_closed_form_says(
     seed: int, keys: int, s: float, beta: float, origin: Origin, heads: int
@@ -71,7 +69,7 @@ def test_a_head_each_holds_and_breaks_as_often_as_the_closed_form_says(
     assert fits(rate_of("", broken, 1 - (1 - breaks) ** heads))
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(st.floats(0.01, 40), st.floats(0.001, 2))
 def test_quadrature_agrees_with_an_adaptive_one(s: float, beta: float) -> None:
     deviation = s * math.sqrt(2 * beta)
@@ -124,43 +122,9 @@ def test_how_far_a_sample_leans_is_known_for_any_strength(deviation: float) -> N
     elif deviation > 1000:
         expected = 1 - 4 * math.log(2) / (deviation * math.sqrt(2 * math.pi))
     else:
-        expected = (
-            2 * quad(lambda u: math.tanh(u * deviation / 2) * norm.pdf(u), 0, 9, points=[1 / deviation])[0]
-        )
+        half, _ = quad(lambda u: math.tanh(u * deviation / 2) * norm.pdf(u), 0, 9, points=[1 / deviation])
+        expected = 2 * half
     assert found == pytest.approx(expected, rel=1e-6)
-
-
-def test_every_sample_leans_and_only_the_mean_is_right() -> None:
-    """1.3 as it is claimed."""
-    rng = np.random.default_rng(1)
-    means, values = orthonormal(8, 64, rng), plane_values(8)
-    drawn = resample(means, KeyNoise.of_norms(8, 0.1), one_head(160.0), SAMPLES, rng)
-    middle = values[:2].mean(axis=0)
-    outputs = drawn.outputs(values)
-    assert np.linalg.norm(outputs.mean(axis=0) - middle) < 0.05
-    assert np.median(np.linalg.norm(outputs - middle, axis=1)) > 0.9
-
-
-def test_two_heads_stay_where_one_swings() -> None:
-    """1.5, with the noise of the specification; two heads are right exactly where lambda is not small."""
-    rng = np.random.default_rng(2)
-    means, values = orthonormal(8, 64, rng), plane_values(8)
-    noise = KeyNoise.of_first(8, 0.5, 1e-6)
-    one = resample(means, noise, one_head(800.0), SAMPLES, rng)
-    two = resample(means, noise, head_per_value(800.0), SAMPLES, rng)
-    middle = values[:2].mean(axis=0)
-    swing = np.linalg.norm(one.outputs(values) - middle, axis=1)
-    stay = np.linalg.norm(two.outputs(values) - middle, axis=1)
-    assert np.mean(swing > 0.9) > 0.9
-    longer = one.lambdas[:, 0] > 1.1
-    assert np.all(one.outputs(values)[longer, 0] < -0.9)  # at v_a
-    assert stay[two.lambdas[:, 0] > 0.1].max() < 0.01
-    assert stay[two.lambdas[:, 0] < 0].min() > 0.3
-    share = closed_form.share_of_first(100.0, 0.5, 0.0, 1e-6)
-    assert fits(deviation_of("", one.share, share))
-    floor = closed_form.head_weight_floor(8, 100.0, 0.5, 1e-6)
-    own = two.head_weights[:, 0, 0]
-    assert own.mean() >= floor - 5 * own.std() / math.sqrt(SAMPLES)
 
 
 @settings(max_examples=10)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -16,7 +16,6 @@ from augenmerk.base.config import ATTENTIONS, ModelConfig, SearchConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.bench.training import TorchTransformer
 from augenmerk.model.transformer import (
-    RotaryAttention,
     TransformerTranslator,
     rotate,
     sinusoidal_positions,
@@ -71,29 +70,10 @@ def batch_of(lengths: Sequence[tuple[int, int]], seed: int = 1) -> Batch:
     return batch.to("cpu")
 
 
-# Whole targets, single steps and all heads
+# What GRUs and Transformers have in common is in test_translator.py.
 
 
-@pytest.mark.parametrize("positions", POSITIONS)
-@pytest.mark.parametrize("attention", ATTENTIONS)
-@torch.no_grad()
-def test_forward_is_step_by_step(attention: str, positions: str) -> None:
-    model, batch = transformer(attention, positions), batch_of(LENGTHS)
-    together, weights = model(batch.src, batch.src_mask, batch.tgt_in, need_weights=True)
-    fused, nothing = model(batch.src, batch.src_mask, batch.tgt_in)
-    assert nothing is None
-    torch.testing.assert_close(fused, together)
-    source = model.encode(batch.src, batch.src_mask)
-    state = source.start
-    for i in range(batch.tgt_in.shape[1]):
-        assert [part.shape for part in state] == [(4, 1, i, 8)] * 4
-        single, alpha, state = model.step(batch.tgt_in[:, i : i + 1], state, source.memory)
-        torch.testing.assert_close(together[:, i], single[:, 0])
-        torch.testing.assert_close(weights[:, i], alpha[:, 0])
-
-
-@pytest.mark.parametrize("positions", POSITIONS)
-@pytest.mark.parametrize("attention", ATTENTIONS)
+@pytest.mark.parametrize(("attention", "positions"), [*zip(ATTENTIONS, POSITIONS * 3, strict=False)])
 @torch.no_grad()
 def test_the_weights_of_all_heads(attention: str, positions: str) -> None:
     """Shapes, rows that sum to 1, nothing on padding or on words to come, and the mean that is returned."""
@@ -110,9 +90,8 @@ def test_the_weights_of_all_heads(attention: str, positions: str) -> None:
     torch.testing.assert_close(found.cross.mean((1, 2)), mean)
     for part in (found.cross, found.encoder, found.decoder):
         rows = part.sum(-1)
-        torch.testing.assert_close(
-            rows, torch.full_like(rows, float(part is not found.cross or attention != "none"))
-        )
+        total = float(part is not found.cross or attention != "none")
+        torch.testing.assert_close(rows, torch.full_like(rows, total))
     padding = ~batch.src_mask[:, None, None, None, :]
     for part in (found.cross, found.encoder):
         assert not part.masked_select(padding).any()
@@ -120,19 +99,6 @@ def test_the_weights_of_all_heads(attention: str, positions: str) -> None:
     assert found.decoder.diagonal(dim1=-2, dim2=-1).min() > 0  # a word sees itself
     for one, other in itertools.combinations(found.encoder[0].flatten(0, 1), 2):
         assert (one - other).abs().max() > 1e-4
-
-
-@pytest.mark.parametrize("positions", POSITIONS)
-@torch.no_grad()
-def test_a_word_to_come_changes_nothing_before_it(positions: str) -> None:
-    model, batch = transformer(positions=positions), batch_of([(5, 7), (4, 7)])
-    before, _ = model(batch.src, batch.src_mask, batch.tgt_in)
-    for place in range(1, 8):
-        changed = batch.tgt_in.clone()
-        changed[:, place] = 4 + (changed[:, place] - 3) % (V - 4)
-        after, _ = model(batch.src, batch.src_mask, changed)
-        torch.testing.assert_close(after[:, :place], before[:, :place], rtol=0, atol=1e-14)
-        assert (after[:, place] - before[:, place]).abs().max() > 1e-3
 
 
 @pytest.mark.parametrize("positions", POSITIONS)
@@ -145,35 +111,6 @@ def test_places_matter_on_both_sides(positions: str) -> None:
     last = model(src, mask, tgt)[0][:, -1]
     for other_src, other_tgt in ((src[:, [1, 0, 2, 3, 4]], tgt), (src, tgt[:, [0, 2, 1, 3, 4]])):
         assert (model(other_src, mask, other_tgt)[0][:, -1] - last).abs().max() > 1e-6
-
-
-@pytest.mark.parametrize("attention", ATTENTIONS)
-@settings(max_examples=10)
-@given(
-    lengths=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=5),
-    positions=st.sampled_from(POSITIONS),
-    seed=st.integers(0, 2**31),
-)
-@torch.no_grad()
-def test_a_sentence_is_the_same_alone_and_in_any_batch(
-    attention: str, lengths: list[tuple[int, int]], positions: str, seed: int
-) -> None:
-    model, batch = transformer(attention, positions), batch_of(lengths, seed)
-    together, weights = model(batch.src, batch.src_mask, batch.tgt_in, need_weights=True)
-    all_heads = model.attention_weights(batch.src, batch.src_mask, batch.tgt_in)
-    for row, index in enumerate(batch.indices.tolist()):
-        s, t = (length + 1 for length in lengths[index])
-        one = slice(row, row + 1)
-        alone_inputs = (batch.src[one, :s], batch.src_mask[one, :s], batch.tgt_in[one, :t])
-        alone, alone_weights = model(*alone_inputs, need_weights=True)
-        torch.testing.assert_close(together[row, :t], alone[0])
-        torch.testing.assert_close(weights[row, :t, :s], alone_weights[0])
-        assert not weights[row, :, s:].any()
-        for part, part_alone in zip(all_heads, model.attention_weights(*alone_inputs), strict=True):
-            assert part is not None
-            assert part_alone is not None
-            rows, columns = part_alone.shape[-2:]
-            torch.testing.assert_close(part[row, :, :, :rows, :columns], part_alone[0])
 
 
 # Positions
@@ -198,9 +135,7 @@ def vectors(size: int) -> st.SearchStrategy[list[float]]:
     places=st.tuples(st.integers(0, 60), st.integers(0, 60)),
     by=st.integers(0, 60),
 )
-def test_products_after_a_rotation_depend_on_distance_alone(
-    q: list[float], k: list[float], places: tuple[int, int], by: int
-) -> None:
+def test_rotation_keeps_distances(q: list[float], k: list[float], places: tuple[int, int], by: int) -> None:
     def turned(x: list[float], place: int) -> Tensor:
         return rotate(torch.tensor([x], dtype=torch.float64), torch.tensor([place]))[0]
 
@@ -215,17 +150,6 @@ def test_products_after_a_rotation_depend_on_distance_alone(
         angle = (s - t) / 10000 ** (2 * c / 6)
         expected += (one * other.conjugate() * complex(math.cos(angle), math.sin(angle))).real
     assert product == pytest.approx(expected, abs=1e-9)
-
-
-def test_rotary_attention_sees_distances_alone() -> None:
-    """Words that are put further back, behind others, look at one another as before."""
-    torch.manual_seed(1)
-    attention = RotaryAttention(12, 12, 8, 2).double()
-    words, others = torch.randn(1, 4, 12).double(), torch.randn(1, 3, 12).double()
-    behind = torch.cat([others, words], 1)
-    here = attention.weights(words, attention.memory(words))
-    there = attention.weights(behind, attention.memory(behind))[..., 3:, 3:]
-    torch.testing.assert_close(there / there.sum(-1, keepdim=True), here)
 
 
 @torch.no_grad()
@@ -279,24 +203,6 @@ def test_the_embeddings_are_those_of_the_paper() -> None:
     features = torch.randn(2, 12).double()
     logits = features @ model.W_z.weight[:V].T + model.W_o.bias[:V]
     torch.testing.assert_close(model.output(features), logits)
-
-
-def test_mechanisms_begin_with_the_same_weights_elsewhere() -> None:
-    """Under one seed, so that studies compare pairs of runs."""
-
-    def beginning(attention: str) -> dict[str, Tensor]:
-        torch.manual_seed(1)
-        config = ModelConfig.model_validate(
-            {"architecture": "transformer", "attention": attention, "embedding": 12, "key": 8, "layers": 2}
-        )
-        return TransformerTranslator(config, V, V).state_dict()
-
-    first = beginning("none")
-    for attention in ATTENTIONS:
-        found = beginning(attention)
-        elsewhere = {name for name in found if not name.startswith("attentions.")}
-        assert elsewhere == first.keys()
-        assert all(torch.equal(found[name], first[name]) for name in elsewhere)
 
 
 def test_dropout_is_where_training_is_and_only_there() -> None:

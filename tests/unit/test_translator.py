@@ -1,4 +1,7 @@
-"""The translator: whole targets against single steps, one sentence against many, ours against the loop."""
+"""Both architectures: whole targets against steps, a sentence alone and among others; and a GRU in a loop."""
+
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -9,7 +12,9 @@ from torch import nn
 from augenmerk.base.config import ATTENTIONS, ModelConfig
 from augenmerk.bench.training import StepByStep
 from augenmerk.model.gru import GRUTranslator
-from augenmerk.text.batching import ParallelTokens
+from augenmerk.model.interface import TranslationModel, build_model
+from augenmerk.text.batching import Batch, ParallelTokens
+from tests.unit.test_transformer import POSITIONS, transformer
 
 V_SOURCE, V_TARGET = 30, 25
 
@@ -33,54 +38,68 @@ def data(lengths: list[tuple[int, int]], seed: int = 1) -> ParallelTokens:
     )
 
 
-SHAPES = [{}, {"layers": 2}, {"tie": "target"}, {"layers": 3, "tie": "target"}]
+def batch_of(lengths: list[tuple[int, int]], seed: int = 1) -> Batch:
+    tokens = data(lengths, seed)
+    [batch] = tokens.batches(tokens.plan(len(lengths), shuffle=False))
+    return batch.to("cpu")
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+SHAPES: list[dict[str, Any]] = [{}, {"layers": 2}, {"layers": 3, "tie": "target"}]
+MODELS: list[tuple[Callable[..., TranslationModel], dict[str, Any]]] = [
+    *((translator, shape) for shape in SHAPES),
+    *((transformer, {"positions": positions, "vocabulary": V_SOURCE}) for positions in POSITIONS),
+]
+
+
+@pytest.mark.parametrize(("make", "shape"), MODELS)
 @pytest.mark.parametrize("attention", ATTENTIONS)
-def test_forward_is_step_by_step(attention: str, shape: dict[str, object]) -> None:
-    model = translator(attention, **shape)
-    tokens = data([(5, 4), (3, 6), (1, 1), (7, 0)])
-    [batch] = tokens.batches(tokens.plan(4, shuffle=False))
-    batch = batch.to("cpu")
+@torch.no_grad()
+def test_forward_is_step_by_step(
+    make: Callable[..., TranslationModel], attention: str, shape: dict[str, Any]
+) -> None:
+    model, batch = make(attention, **shape), batch_of([(5, 4), (3, 6), (1, 1), (7, 0)])
     together, weights = model(batch.src, batch.src_mask, batch.tgt_in, need_weights=True)
+    fused, nothing = model(batch.src, batch.src_mask, batch.tgt_in)
+    assert nothing is None
+    torch.testing.assert_close(fused, together)
     source = model.encode(batch.src, batch.src_mask)
-    g = source.start
+    state = source.start
     for i in range(batch.tgt_in.shape[1]):
-        single, alpha, g = model.step(batch.tgt_in[:, i : i + 1], g, source.memory)
+        single, alpha, state = model.step(batch.tgt_in[:, i : i + 1], state, source.memory)
         torch.testing.assert_close(together[:, i], single[:, 0])
         torch.testing.assert_close(weights[:, i], alpha[:, 0])
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(
-    lengths=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=6),
+    lengths=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=5),
+    make=st.sampled_from([MODELS[1], *MODELS[3:]]),
     seed=st.integers(0, 2**31),
 )
+@torch.no_grad()
 def test_a_sentence_is_the_same_alone_and_in_any_batch(
-    attention: str, lengths: list[tuple[int, int]], seed: int
+    attention: str,
+    lengths: list[tuple[int, int]],
+    make: tuple[Callable[..., TranslationModel], dict[str, Any]],
+    seed: int,
 ) -> None:
-    """No padding leaks: not through the backward GRU, not through the mean, not through g_0."""
-    model = translator(attention, layers=2)
-    tokens = data(lengths, seed)
-    [batch] = tokens.batches(tokens.plan(len(lengths), shuffle=False))
-    batch = batch.to("cpu")
+    """No padding leaks: not through the backward GRU, the mean or g_0, and not into any head."""
+    model, batch = make[0](attention, **make[1]), batch_of(lengths, seed)
     together, weights = model(batch.src, batch.src_mask, batch.tgt_in, need_weights=True)
-    start = model.encode(batch.src, batch.src_mask).start
+    all_heads = model.attention_weights(batch.src, batch.src_mask, batch.tgt_in)
     for row, index in enumerate(batch.indices.tolist()):
         s, t = (length + 1 for length in lengths[index])
-        alone, alone_weights = model(
-            batch.src[row : row + 1, :s],
-            batch.src_mask[row : row + 1, :s],
-            batch.tgt_in[row : row + 1, :t],
-            need_weights=True,
-        )
+        one = slice(row, row + 1)
+        inputs = (batch.src[one, :s], batch.src_mask[one, :s], batch.tgt_in[one, :t])
+        alone, alone_weights = model(*inputs, need_weights=True)
         torch.testing.assert_close(together[row, :t], alone[0])
         torch.testing.assert_close(weights[row, :t, :s], alone_weights[0])
         assert not weights[row, :, s:].any()
-        one = model.encode(batch.src[row : row + 1, :s], batch.src_mask[row : row + 1, :s])
-        torch.testing.assert_close(start[0][row : row + 1], one.start[0])
+        for part, part_alone in zip(all_heads, model.attention_weights(*inputs), strict=True):
+            if part is not None and part_alone is not None:
+                rows, columns = part_alone.shape[-2:]
+                torch.testing.assert_close(part[row, :, :, :rows, :columns], part_alone[0])
 
 
 def test_the_encoder_is_torchs_own() -> None:
@@ -94,9 +113,7 @@ def test_the_encoder_is_torchs_own() -> None:
             getattr(theirs, name).copy_(parameter)
         for name, parameter in model.encoder.backwards[0].named_parameters():
             getattr(theirs, f"{name}_reverse").copy_(parameter)
-    tokens = data([(6, 1), (4, 1), (2, 1)])
-    [batch] = tokens.batches(tokens.plan(3, shuffle=False))
-    batch = batch.to("cpu")
+    batch = batch_of([(6, 1), (4, 1), (2, 1)])
     z = model.W_z(batch.src)
     packed = pack_padded_sequence(z, batch.src_lengths, batch_first=True, enforce_sorted=False)
     output, last = theirs(packed)
@@ -108,10 +125,7 @@ def test_the_encoder_is_torchs_own() -> None:
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
 def test_the_loop_gives_the_same_loss_and_gradients(attention: str) -> None:
-    model = translator(attention)
-    tokens = data([(5, 4), (3, 6), (1, 1), (7, 3)])
-    [batch] = tokens.batches(tokens.plan(4, shuffle=False))
-    batch = batch.to("cpu")
+    model, batch = translator(attention), batch_of([(5, 4), (3, 6), (1, 1), (7, 3)])
 
     def gradients(loss: torch.Tensor) -> dict[str, torch.Tensor]:
         model.zero_grad()
@@ -129,39 +143,38 @@ def test_the_loop_gives_the_same_loss_and_gradients(attention: str) -> None:
         torch.testing.assert_close(gradient, their_gradients[name], rtol=1e-5, atol=1e-5)
 
 
-def test_probabilities_are_over_the_vocabulary_and_not_over_what_fills_it_up() -> None:
-    model = translator()
+def test_weights_of_words_are_tied_and_what_fills_up_is_no_word() -> None:
+    model, batch = translator(), batch_of([(3, 2)])
     assert model.W_o.weight.shape[0] == 64
-    tokens = data([(3, 2)])
-    [batch] = tokens.batches(tokens.plan(1))
-    batch = batch.to("cpu")
     log_probabilities, _ = model(batch.src, batch.src_mask, batch.tgt_in)
     assert log_probabilities.shape[-1] == V_TARGET
     torch.testing.assert_close(log_probabilities.exp().sum(-1), torch.ones(1, 3).double())
-
-
-def test_tied_weights_are_one() -> None:
     config = ModelConfig(embedding=10, hidden=8, key=8, tie="all")
     model = GRUTranslator(config, V_TARGET, V_TARGET)
     assert model.W_z.weight is model.W_b.weight is model.W_o.weight
-    assert (
-        sum(name.endswith(("W_z.weight", "W_b.weight", "W_o.weight")) for name, _ in model.named_parameters())
-        == 1
-    )
+    words = ("W_z.weight", "W_b.weight", "W_o.weight")
+    assert sum(name.endswith(words) for name, _ in model.named_parameters()) == 1
 
 
-def test_mechanisms_begin_with_the_same_weights_elsewhere() -> None:
+@pytest.mark.parametrize(
+    "settings", [{}, {"init": "orthogonal"}, {"architecture": "transformer", "layers": 2}]
+)
+def test_mechanisms_begin_with_the_same_weights_elsewhere(settings: dict[str, object]) -> None:
     """Under one seed, so that studies compare pairs of runs."""
-    first = dict(translator("none").named_parameters())
+
+    def beginning(attention: str) -> dict[str, torch.Tensor]:
+        torch.manual_seed(1)
+        config = ModelConfig.model_validate(
+            {"attention": attention, "embedding": 12, "key": 8, "hidden": 8, **settings}
+        )
+        return build_model(config, V_SOURCE, V_TARGET).state_dict()
+
+    first = beginning("none")
     for attention in ATTENTIONS:
-        elsewhere = {
-            name: parameter
-            for name, parameter in translator(attention).named_parameters()
-            if not name.startswith("attention.")
-        }
-        assert elsewhere.keys() == first.keys()
-        for name, parameter in elsewhere.items():
-            assert torch.equal(parameter, first[name]), name
+        found = beginning(attention)
+        elsewhere = {name for name in found if not name.startswith(("attention.", "attentions."))}
+        assert elsewhere == first.keys()
+        assert all(torch.equal(found[name], first[name]) for name in elsewhere)
 
 
 def test_orthogonal_beginnings() -> None:
@@ -177,9 +190,3 @@ def test_orthogonal_beginnings() -> None:
                     torch.testing.assert_close(gate @ gate.T, one, atol=1e-6, rtol=0)
     assert 0.2 < model.W_b.weight.std().item() < 0.3
     assert model.W_o.weight is model.W_b.weight
-
-
-def test_beginnings_are_the_same_whatever_the_mechanism() -> None:
-    one, other = (translator(name, init="orthogonal").state_dict() for name in ("additive", "mean"))
-    for name in other:
-        torch.testing.assert_close(one[name], other[name], rtol=0, atol=0)

@@ -59,10 +59,8 @@ def test_the_bundle_of_the_shipped_model() -> None:
     names = [one["name"] for one in settings["tensors"]]
     assert len(weights) < 5_500_000
     assert {"W_z.weight", "W_b.weight", "W_o.weight"} <= set(names)
-    assert (
-        len({one["offset"] for one in settings["tensors"] if one["name"] in ("W_z.weight", "W_o.weight")})
-        == 1
-    )
+    tied = {one["offset"] for one in settings["tensors"] if one["name"] in ("W_z.weight", "W_o.weight")}
+    assert len(tied) == 1
     json.dumps(settings)
 
 
