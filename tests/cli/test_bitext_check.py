@@ -19,7 +19,7 @@ from augenmerk.data.plausibility import (
 from tests.support.command import fails_with_a_sentence, run_command
 
 Pairs = list[SentencePair]
-COUNT = 1500
+COUNT = 2500
 
 
 @pytest.fixture(scope="module")

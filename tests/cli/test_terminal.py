@@ -28,7 +28,8 @@ WIDTHS = (40, 80, 200)
 
 def draw(table: Table, width: int) -> list[str]:
     printed = io.StringIO()
-    SafeConsole(file=printed, width=width, force_terminal=True, no_color=True, soft_wrap=True).print(table)
+    console = SafeConsole(file=printed, width=width, force_terminal=True, color_system=None, soft_wrap=True)
+    console.print(table)
     return printed.getvalue().splitlines()
 
 
