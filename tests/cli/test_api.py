@@ -2,7 +2,6 @@
 
 import importlib
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -102,13 +101,6 @@ def test_frames_need_pandas(shared_runs: SharedRuns, tmp_path: Path, monkeypatch
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(AugenmerkError, match="needs pandas, which is not installed"):
         run.to_pandas()
-
-
-def test_pictures_need_no_backend_of_another_environment(tmp_path: Path) -> None:
-    code = "import augenmerk as am; am.theory.run('1.1', keys=3).plot().save('a.svg')"
-    backend = {"MPLBACKEND": "module://not_installed_here.backend_inline"}
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, env={**os.environ, **backend})
-    assert (tmp_path / "a.svg").read_text(encoding="utf-8").startswith("<?xml")
 
 
 def test_an_installed_backend_stays(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """What is imported only when it is needed, and what can be missing."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -59,3 +60,10 @@ def test_parquet_without_pyarrow_is_one_sentence(tmp_path: Path) -> None:
     assert done.stderr.startswith("augenmerk: ")
     assert done.stderr.endswith("which is not installed: run pip install '.[parquet]' in your clone.\n")
     assert done.stderr.count("\n") == 1
+
+
+def test_pictures_need_no_backend_of_another_environment(tmp_path: Path) -> None:
+    code = "import augenmerk as am; am.theory.run('1.1', keys=3).plot().save('a.svg')"
+    backend = {"MPLBACKEND": "module://not_installed_here.backend_inline"}
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, env={**os.environ, **backend})
+    assert (tmp_path / "a.svg").read_text(encoding="utf-8").startswith("<?xml")
