@@ -133,12 +133,12 @@ def prepare(
         request.getfixturevalue("multi30k_folder")
 
 
+SLOW = ("augenmerk bench decode", "augenmerk demo")
+
+
 @pytest.mark.parametrize(
     "example",
-    [
-        pytest.param(each, marks=pytest.mark.slow if each == "augenmerk bench decode" else ())
-        for each in EXAMPLES
-    ],
+    [pytest.param(each, marks=pytest.mark.slow if each in SLOW else ()) for each in EXAMPLES],
 )
 def test_the_example_runs(
     example: str, folder: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
