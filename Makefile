@@ -21,7 +21,7 @@ MAKEFLAGS += --jobs=2
 NODE_TESTS := $(BIN)/node --test --test-reporter=dot tests/web/*.test.mjs
 
 # mypy has one process, so it runs beside the tests, as do those of JavaScript; what they say comes after theirs.
-test: lint docs browser
+test: lint browser
 	@{ $(NODE_TESTS); node=$$?; $(BIN)/mypy && [ $$node = 0 ]; } > $(VENV)/checks.log 2>&1 & checking=$$!; \
 	  $(PYTEST); tested=$$?; \
 	  wait $$checking; checked=$$?; cat $(VENV)/checks.log; \

@@ -9,7 +9,6 @@ from typing import Any
 
 import sacrebleu.tokenizers.tokenizer_13a  # noqa: F401  which sacrebleu imports when it first scores
 import torch
-import torch._dynamo  # which the first optimizer imports, in seconds
 from background_tokenizing import BackgroundTokenizer
 
 from augenmerk.base.config import RunConfig

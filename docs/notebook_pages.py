@@ -19,6 +19,7 @@ from typing import Any
 
 import jupytext
 import nbformat
+from filelock import FileLock
 from nbclient import NotebookClient
 
 import augenmerk
@@ -43,6 +44,12 @@ logging.getLogger("traitlets").setLevel(logging.WARNING)  # nbclient announces e
 
 def execute(path: Path) -> Any:
     """Returns a notebook with its outputs; raises CellExecutionError if a cell does."""
+    CACHE.mkdir(exist_ok=True)
+    with FileLock(CACHE / f"{path.stem}.lock"):  # tests execute them beside a build of the site
+        return _execute(path)
+
+
+def _execute(path: Path) -> Any:
     text = path.read_bytes()
     kept = CACHE / f"{path.stem}-{sha256(text + _digest_package()).hexdigest()[:16]}.ipynb"
     if kept.is_file():
@@ -56,10 +63,10 @@ def execute(path: Path) -> Any:
             resources={"metadata": {"path": folder}},
             extra_arguments=[f"--IPKernelApp.exec_lines={WITHOUT_WIDGETS}", "--log-level=ERROR"],
         )
-        client.execute(env={**os.environ, "OMP_WAIT_POLICY": "PASSIVE"})
+        # The models are so small that sharing their work among cores takes longer than doing it.
+        client.execute(env={**os.environ, "OMP_NUM_THREADS": "1"})
         # The name of the folder means nothing to a reader.
         notebook = nbformat.reads(nbformat.writes(notebook).replace(f"{folder}/", ""), 4)
-    CACHE.mkdir(exist_ok=True)
     for old in CACHE.glob(f"{path.stem}-*"):
         old.unlink(missing_ok=True)
     unfinished = kept.with_suffix(f".{os.getpid()}")

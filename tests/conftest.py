@@ -3,11 +3,14 @@
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
@@ -44,9 +47,13 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks each test with the name of its folder: `pytest -m unit` runs those in tests/unit."""
+    """Marks each test with the name of its folder: `pytest -m unit` runs those in tests/unit.
+
+    The longest tests come first, so that none of them is left for the end, when it would run alone.
+    """
     for item in items:
         item.add_marker(item.path.relative_to(FOLDER).parts[0])
+    items.sort(key=lambda item: "process" not in item.keywords)
 
 
 @pytest.fixture(scope="session")
@@ -70,11 +77,31 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def site(shared_folder: Path) -> Path:
+    """The documentation as a site, built once for all processes: a warning is an error."""
+    place = shared_folder / "site"
+    with FileLock(shared_folder / "site.lock"):
+        if not (place / "index.html").exists():
+            sphinx = (sys.executable, "-m", "sphinx", "-qW", "--keep-going", "-d", shared_folder / "doctrees")
+            subprocess.run([*sphinx, FOLDER.parent / "docs", place], check=True)
+    return place
+
+
+@pytest.fixture(scope="session")
 def shared_runs(shared_folder: Path) -> "SharedRuns":
     """Runs that are trained once in a session."""
     from tests.support.runs import SharedRuns
 
     return SharedRuns(shared_folder)
+
+
+@pytest.fixture
+def jobs_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trains the runs of studies in this process: processes for them take seconds."""
+    from augenmerk.study import runner
+    from tests.support.runs import JobsHere
+
+    monkeypatch.setattr(runner, "LocalExecutor", JobsHere)
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,5 @@
 """The documentation as a site, opened from a disk."""
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,13 +8,8 @@ from tests.support.browser import TIMEOUT
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-ROOT = Path(__file__).resolve().parents[2]
-SITE = ROOT / "docs" / "_build"
 
-
-def test_the_site_opens_from_a_disk_and_finds_a_word(chromium: "Browser") -> None:
-    if not (SITE / "index.html").is_file():  # `make test` has built it
-        subprocess.run([sys.executable, "-m", "sphinx", "-q", ROOT / "docs", SITE], check=True)
+def test_the_site_opens_from_a_disk_and_finds_a_word(chromium: "Browser", site: Path) -> None:
     tab = chromium.new_page()
     tab.set_default_timeout(TIMEOUT * 1000)
     complaints: list[str] = []
@@ -24,14 +17,14 @@ def test_the_site_opens_from_a_disk_and_finds_a_word(chromium: "Browser") -> Non
     tab.on("requestfailed", lambda request: complaints.append(request.url))
     tab.on(
         "request",
-        lambda request: None if request.url.startswith(SITE.as_uri()) else complaints.append(request.url),
+        lambda request: None if request.url.startswith(site.as_uri()) else complaints.append(request.url),
     )
-    tab.goto((SITE / "index.html").as_uri())
+    tab.goto((site / "index.html").as_uri())
     tab.fill("input[name='q']", "teacher forcing")
     tab.press("input[name='q']", "Enter")
     tab.click("#search-results a[href*='reference/glossary.html']")
     assert "Training with the reference" in tab.inner_text("main, article")
-    tab.goto((SITE / "explanation" / "equations.html").as_uri())
+    tab.goto((site / "explanation" / "equations.html").as_uri())
     assert tab.locator("math[display='block']").count() == 15
     assert tab.locator("math mfrac").first.bounding_box()
     assert complaints == []

@@ -87,10 +87,9 @@ def make_world(folder: Path, forker: Forker) -> None:
         ["train", "tiny.toml", "--out", "run-a", "--seed", "1"],
         ["train", "tiny.toml", "--out", "run-b", "--seed", "2"],
         ["evaluate", "run-a", "--split", "val"],
-        ["study", "study.toml", "--out", "study", "--jobs", "2"],
+        ["study", "study.toml", "--out", "study"],
     ):
-        # A study starts processes of its own, which takes long on a busy machine.
-        [outcome] = forker.run(folder, Command(arguments, hang=600.0))
+        [outcome] = forker.run(folder, Command(arguments, jobs_here=True, hang=600.0))
         assert outcome.code == 0, outcome.err
     _leave_half_done(folder, forker)
     for path in (folder / "study").iterdir():  # only the result: cases need no runs of a study

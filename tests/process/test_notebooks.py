@@ -22,7 +22,7 @@ def outputs(cell: Any) -> list[str]:
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_from_the_first_cell_to_the_last(path: Path) -> None:
-    """A cell that raises an error fails the execution; `make docs` has executed it already."""
+    """A cell that raises an error fails the execution."""
     notebook = pages.execute(path)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert all(cell.execution_count for cell in code)
@@ -34,6 +34,10 @@ def test_a_notebook_runs_from_the_first_cell_to_the_last(path: Path) -> None:
     assert "google.colab" in code[0].source
     assert code[0].outputs == []
     assert sum("BIGGER = False" in cell.source for cell in code) == 1
+
+
+def test_the_site_is_built_without_a_warning(site: Path) -> None:
+    assert {path.stem for path in NOTEBOOKS} <= {path.stem for path in site.glob("notebooks/*.html")}
 
 
 def test_a_frame_in_a_page_is_that_of_the_package() -> None:
@@ -66,10 +70,10 @@ def test_a_page_has_the_cells_and_their_outputs_but_not_what_is_for_colab(
     assert len(list(tmp_path.glob("one-*.ipynb"))) == 1
 
 
-def test_downloads_are_notebooks_without_outputs(tmp_path: Path) -> None:
-    pages.write_downloads(tmp_path)
-    assert sorted(path.stem for path in tmp_path.iterdir()) == [path.stem for path in NOTEBOOKS]
-    for path in tmp_path.iterdir():
+def test_downloads_are_notebooks_without_outputs(site: Path) -> None:
+    downloads = list(site.glob("notebooks/*.ipynb"))
+    assert sorted(path.stem for path in downloads) == [path.stem for path in NOTEBOOKS]
+    for path in downloads:
         notebook = jupytext.read(path)
         assert not any(cell.get("outputs") for cell in notebook.cells)
         assert notebook.metadata.kernelspec.name == "python3"

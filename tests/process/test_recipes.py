@@ -28,7 +28,7 @@ splits = ["val"]
 [factors]
 attention = ["none"]
 [settings]
-data.bilderbuch.pairs = 100
+data.bitext = "numbers"
 model.hidden = 8
 model.embedding = 8
 model.key = 8
@@ -98,7 +98,9 @@ class Copy:
 
     def run(self, *arguments: object, code: int = 0) -> str:
         """Runs the command and returns what it prints; its last line on stderr if it should fail."""
-        command = Command(list(map(str, arguments)), environment={"COLUMNS": "300"}, hang=PATIENCE)
+        command = Command(
+            list(map(str, arguments)), environment={"COLUMNS": "300"}, jobs_here=True, hang=PATIENCE
+        )
         [ended] = self.forker.run(self.folder, command)
         assert ended.code == code, ended.err
         assert "Traceback" not in ended.err

@@ -1,9 +1,7 @@
 """A study from its file to its result: run in real processes, killed on the way, and compared."""
 
 import json
-import os
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -50,8 +48,7 @@ from augenmerk.study.runner import (
 from augenmerk.training.data import TextData
 from augenmerk.training.loop import train
 from augenmerk.training.start import start
-from tests.support.command import COMMAND
-from tests.support.processes import wait_for
+from tests.support.processes import PATIENCE, Command, Forker, wait_for
 from tests.support.runs import CPU, Silent
 
 TINY = """
@@ -124,32 +121,32 @@ def study(file: Path) -> Study:
 
 @pytest.fixture(scope="module")
 def finished(
-    file: Path, shared_folder: Path, tmp_path_factory: pytest.TempPathFactory
+    file: Path, shared_folder: Path, forker: Forker, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Path, dict[str, Any]]:
     """Killed outright in the middle, then started again: where it is, and what it printed."""
     shared, printed = shared_folder / "finished", shared_folder / "finished.json"
     with FileLock(shared_folder / "finished.lock"):
         if not printed.exists():
-            printed.write_text(kill_and_finish(file, shared), encoding="utf-8")
+            printed.write_text(kill_and_finish(forker, file, shared), encoding="utf-8")
     out = tmp_path_factory.mktemp("finished") / "out"
     shutil.copytree(shared, out)
     return out, json.loads(printed.read_text(encoding="utf-8"))
 
 
-def kill_and_finish(file: Path, out: Path) -> str:
-    command = [*COMMAND, "study", str(file), "--out", str(out), "--jobs", "2", "--device", "cpu", "--json"]
-    first = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def kill_and_finish(forker: Forker, file: Path, out: Path) -> str:
+    options = ("--out", str(out), "--jobs", "2", "--device", "cpu", "--json")
+    command = Command(["study", str(file), *options], hang=PATIENCE)
+    first = forker.start_command(command, file.parent)
     wait_for("the first epoch", (out / "runs" / "mean" / "seed-1" / "metrics.jsonl").exists)
-    first.send_signal(signal.SIGKILL)
-    first.wait()
+    first.kill()
     wait_for("the workers to notice", lambda: workers_are_gone(out))
     with pytest.raises(
         AugenmerkError, match=r"that has not ended.* use `augenmerk study FILE --out .*finished`"
     ):
         StudyResult.load(out)
-    again = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert again.returncode == 0, again.stderr
-    return again.stdout
+    [again] = forker.run(file.parent, command)
+    assert again.code == 0, again.err
+    return again.out
 
 
 def test_a_study_that_was_killed_finds_what_one_that_was_not_finds(
@@ -157,23 +154,9 @@ def test_a_study_that_was_killed_finds_what_one_that_was_not_finds(
 ) -> None:
     out, _ = finished
     planned = study.runs[0]
-    job = Job(
-        run=str(tmp_path / "run"),
-        config=planned.config.model_dump(exclude_none=True),
-        splits=list(study.splits),
-        beams=list(study.beams),
-        sentences=list(study.sentences),
-        device="cpu",
-    )
-    worker = subprocess.Popen(
-        [sys.executable, "-m", "augenmerk.study.jobs", json.dumps(asdict(job))],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        env={**os.environ, "OMP_NUM_THREADS": str(threads_each(2)), "MKL_NUM_THREADS": str(threads_each(2))},
-    )
-    assert worker.wait() == 0
-    assert worker.stdin is not None
-    worker.stdin.close()
+    config = planned.config.model_dump(exclude_none=True)
+    job = Job(str(tmp_path / "run"), config, study.splits, study.beams, study.sentences, "cpu")
+    execute(job, lambda **_: None)
     ours, theirs = out / planned.path, tmp_path / "run"
     weights = load_file(ours / "model.safetensors")
     for name, tensor in load_file(theirs / "model.safetensors").items():

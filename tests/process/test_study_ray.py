@@ -2,9 +2,9 @@
 
 import signal
 import socket
-import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from operator import gt
 from pathlib import Path
 from typing import Any
@@ -24,12 +24,11 @@ from tests.support.cluster_study import (
     local_result,
     read_result,
     runs,
-    study_command,
     write_study,
 )
 from tests.support.clusters import NODE, start_cluster
 from tests.support.command import run_command
-from tests.support.processes import wait_for
+from tests.support.processes import Command, Forker, wait_for
 
 
 @pytest.fixture(scope="module")
@@ -87,25 +86,31 @@ def test_a_study_that_is_interrupted_saves_its_runs(cluster: Any, file: Path, tm
 
 
 def test_a_study_is_killed_and_goes_on_then_a_node_is_killed(
-    cluster: Any, file: Path, tmp_path: Path
+    cluster: Any, file: Path, forker: Forker, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    command = study_command(file, out, "--on", "ray", "--ray-address", cluster.address)
-    killed = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    on_ray = ("--on", "ray", "--ray-address", cluster.address)
+    killed = forker.start_command(Command(["study", str(file), "--out", str(out), *on_ray]), tmp_path)
     wait_for("the first epoch", lambda: any(map(epochs, runs(out))))
     killed.kill()
-    killed.wait()
     before = [epochs(run) for run in runs(out)]
+    states: list[list[str]] = [["waiting"] * 2]
+    nodes = cluster.list_all_nodes()
 
-    study = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    wait_for("both to go on", lambda: all(map(gt, map(epochs, runs(out)), before)))
-    cluster.remove_node(cluster.list_all_nodes()[1], allow_graceful=False)
-    cluster.add_node(num_cpus=1, **NODE)
-    _, complaint = study.communicate()
-    assert study.returncode == 0, complaint
+    def kill_node(statuses: Sequence[RunStatus]) -> None:
+        states.append([status.state for status in statuses])
+        if cluster.list_all_nodes() == nodes and all(map(gt, map(epochs, runs(out)), before)):
+            cluster.remove_node(nodes[1], allow_graceful=False)
+            cluster.add_node(num_cpus=1, **NODE)
+
+    study, on = read_study(file), RayCluster(cluster.address)
+    run_study(study, out, jobs=2, device="cpu", on_progress=kill_node, cluster=on)
+    assert cluster.list_all_nodes() != nodes
     assert read_result(out) == local_result(file)
-    begun = [line for line in complaint.splitlines() if ": running on " in line]
-    assert len(begun) == 3, complaint  # each once, and that of the node that was killed once more
+    begun = [
+        pair for run in zip(*states, strict=True) for pair in pairwise(run) if pair[1] == "running" != pair[0]
+    ]
+    assert len(begun) == 3, states  # each once, and that of the node that was killed once more
 
 
 def test_another_version_on_another_machine(tmp_path: Path) -> None:

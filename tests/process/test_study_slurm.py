@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from augenmerk.run.directory import RunDirectory
+from augenmerk.study import clusters
 from augenmerk.study.clusters import SlurmCluster, SlurmExecutor
 from augenmerk.study.jobs import INTERRUPTED, Job
 from augenmerk.study.plan import read_study
@@ -21,12 +22,11 @@ from tests.support.cluster_study import (
     local_result,
     read_result,
     runs,
-    study_command,
     write_study,
 )
 from tests.support.command import run_command
 from tests.support.fake_slurm import FakeSlurm
-from tests.support.processes import wait_for
+from tests.support.processes import PATIENCE, Command, Forker, wait_for
 
 
 @pytest.fixture(scope="module")
@@ -43,36 +43,36 @@ def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeSlurm
 
 
 def test_a_study_that_is_stopped_and_killed_goes_on_with_the_jobs_that_slurm_has(
-    file: Path, slurm: FakeSlurm, tmp_path: Path
+    file: Path, slurm: FakeSlurm, forker: Forker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
-    command = study_command(file, out, "--on", "slurm", "--slurm", "partition=night", "--slurm", "mem=2G")
-
-    stopped = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    on_slurm = ("--on", "slurm", "--slurm", "partition=night", "--slurm", "mem=2G")
+    command = Command(
+        ["study", str(file), "--out", str(out), *on_slurm], environment={"PATH": slurm.path}, hang=PATIENCE
+    )
+    stopped = forker.start_command(command, tmp_path)
     wait_for("the first epoch", lambda: any(map(epochs, runs(out))))
-    stopped.send_signal(signal.SIGINT)
-    _, complaint = stopped.communicate()
-    assert stopped.returncode == 130
-    assert complaint.splitlines()[-1].endswith("--on slurm --slurm partition=night --slurm mem=2G")
+    os.kill(stopped.number, signal.SIGINT)
+    ended = stopped.end(command)
+    assert ended.code == 130
+    assert ended.err.splitlines()[-1].endswith("--on slurm --slurm partition=night --slurm mem=2G")
     assert all(not RunDirectory.is_in_training(run) for run in runs(out))
     saved = [epochs(run) for run in runs(out)]
     assert min(saved) < EPOCHS
     assert len(slurm.scripts) == 2
-    assert "#SBATCH --partition=night" in slurm.scripts[0]
-    assert "#SBATCH --mem=2G" in slurm.scripts[0]
-    assert "#SBATCH --time=4:00:00" in slurm.scripts[0]
-    assert "#SBATCH --no-requeue\n" in slurm.scripts[0]
+    options = {line.removeprefix("#SBATCH --") for line in slurm.scripts[0].splitlines()}
+    assert {"partition=night", "mem=2G", "time=4:00:00", "no-requeue"} <= options
     assert "gpu" not in slurm.scripts[0]
 
-    killed = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    killed = forker.start_command(command, tmp_path)
     wait_for("more epochs", lambda: sum(map(epochs, runs(out))) >= sum(saved) + 2)
     killed.kill()
-    killed.wait()
     assert len(slurm.scripts) == 4
     slurm.kill(4)  # the machine of the second run fails; the first one trains on
 
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert ended.returncode == 0, ended.stderr
+    monkeypatch.setattr(clusters, "QUEUE_SECONDS", 1.0)
+    answer = run_command(*command.arguments)
+    assert answer.code == 0, answer.err
     assert read_result(out) == local_result(file)
     assert len(slurm.scripts) == 5  # the first run went on, the second one was submitted again
     assert [path.suffix for path in (out / "logs").iterdir() if path.is_file()] == []

@@ -1,4 +1,4 @@
-"""Studies whose runs are trained by processes of their own."""
+"""Studies with custom mechanisms, changed data and two architectures."""
 
 import json
 from collections.abc import Iterator
@@ -51,6 +51,7 @@ def test_the_workers_of_a_study_use_the_code_that_was_loaded(tmp_path: Path) -> 
     ("split", "lost"),
     [("train", "probes.json"), ("test", "probes.json"), ("val", "scores.json"), ("test", "scores.json")],
 )
+@pytest.mark.usefixtures("jobs_here")
 def test_a_run_that_was_killed_before_it_was_probed_is_not_measured_on_other_data(
     split: str, lost: str, tmp_path: Path
 ) -> None:
@@ -75,6 +76,7 @@ def test_a_run_that_was_killed_before_it_was_probed_is_not_measured_on_other_dat
     assert found == {each: sum_pairs(bitext[each]).sha256 for each in ("train", "val", "test")}
 
 
+@pytest.mark.usefixtures("jobs_here")
 def test_a_study_of_both_architectures(tmp_path: Path) -> None:
     (tmp_path / "both.toml").write_text(
         """
@@ -110,7 +112,7 @@ batch_size = 30
         encoding="utf-8",
     )
     out = tmp_path / "out"
-    answer = run_command("study", tmp_path / "both.toml", "--jobs", 2, "--out", out, "--device", "cpu")
+    answer = run_command("study", tmp_path / "both.toml", "--out", out, "--device", "cpu")
     assert answer.code == 0, answer.err
     result = json.loads((out / "study.json").read_text(encoding="utf-8"))
     assert [one["name"] for one in result["variants"]] == ["architecture=gru", "architecture=transformer"]

@@ -1,7 +1,6 @@
 """A small study for clusters, and what it finds on this machine, with which their results are compared."""
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,8 @@ from typing import Any
 from filelock import FileLock
 
 from augenmerk.data import open_bitext
-from tests.support.command import COMMAND
+from augenmerk.study.plan import read_study
+from augenmerk.study.runner import run_study
 
 SEEDS = (1, 2)
 EPOCHS = 40
@@ -52,17 +52,12 @@ def write_study(folder: Path) -> Path:
     return path
 
 
-def study_command(file: Path, out: Path, *options: str) -> list[str]:
-    return [*COMMAND, "study", str(file), "--out", str(out), *options]
-
-
 def local_result(file: Path) -> dict[str, Any]:
     """Returns what the study finds on this machine. It is run once, for all processes of pytest."""
     out = file.with_name("cluster-local")
     with FileLock(file.with_name("cluster-local.lock")):
         if not (out / "study.json").exists():
-            command = study_command(file, out, "--jobs", "2", "--device", "cpu")
-            subprocess.run(command, check=True, capture_output=True)
+            run_study(read_study(file), out, jobs=2, device="cpu", on_progress=lambda _statuses: None)
     return read_result(out)
 
 

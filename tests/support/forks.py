@@ -23,8 +23,10 @@ from typing import IO, Any, NoReturn
 import augenmerk
 import augenmerk.__main__
 from augenmerk.base.errors import AugenmerkError
+from augenmerk.study import runner
 from tests.support.book import use_short_book
 from tests.support.processes import Command
+from tests.support.runs import JobsHere
 
 MEMORY = 6 << 30
 """Bytes of address space that a command may take more than it has at its start."""
@@ -84,14 +86,7 @@ def main() -> None:
 def _import_everything() -> None:
     names = [each.name for each in pkgutil.walk_packages(augenmerk.__path__, "augenmerk.")]
     names += ["matplotlib.pyplot", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg"]
-    names += [
-        "scipy.stats",
-        "scipy.optimize",
-        "sacrebleu",
-        "rich.progress",
-        "rich._emoji_codes",
-        "torch._dynamo",
-    ]
+    names += ["scipy.stats", "scipy.optimize", "sacrebleu", "rich.progress", "rich._emoji_codes"]
     for name in names:
         if not name.endswith("__main__"):
             with suppress(ImportError):  # what needs a GPU, or what a test forbids
@@ -138,6 +133,8 @@ def _become(command: Command, folder: Path, output: Path) -> NoReturn:
     if command.open_files is not None:
         most = max(int(name) for name in os.listdir("/proc/self/fd")) + command.open_files  # noqa: PTH208
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    if command.jobs_here:
+        runner.LocalExecutor = JobsHere  # type: ignore[misc, assignment]
     watch = Watch(command)
     code = 1
     with nullcontext() if command.file_size is None else limited_file_size(command.file_size):

@@ -52,6 +52,8 @@ class Command:
     at_function: str = ""
     """MODULE:FUNCTION, at the first call of it."""
     after: float | None = None
+    jobs_here: bool = False
+    """Whether a study trains its runs in its own process."""
     count: bool = False
     """Whether to count calls and writes."""
     delay: float = 0.0

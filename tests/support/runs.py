@@ -3,7 +3,8 @@
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ import torch
 from filelock import FileLock
 
 from augenmerk.base.config import RunConfig
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.run.directory import RunDirectory
+from augenmerk.study.jobs import Event, Job, execute
 from augenmerk.training.loop import train
 from augenmerk.training.start import start
 
@@ -60,3 +63,26 @@ class SharedRuns:
         result = json.loads((place / "result.json").read_text(encoding="utf-8"))
         (place / "result.json").write_text(json.dumps({**result, "run": str(place)}), encoding="utf-8")
         return RunDirectory.open(place)
+
+
+class JobsHere(AbstractContextManager["JobsHere"]):
+    """Runs the jobs of a study in this process; takes the place of `LocalExecutor`."""
+
+    def __init__(self, _logs: Path, _threads: int, _locks: object = ()) -> None:
+        self._jobs: list[Job] = []
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def submit(self, job: Job) -> None:
+        self._jobs.append(job)
+
+    def events(self, _timeout: float) -> Iterator[Event]:
+        job, events = self._jobs.pop(0), list[Event]()
+        last = Event(job.run, "finished")
+        try:
+            execute(job, lambda **fields: events.append(Event(job.run, **fields)))
+        except AugenmerkError as error:
+            last = Event(job.run, "failed", problem=str(error))
+        yield from (*events, last)
+
+    def stop(self, _job: Job) -> None: ...

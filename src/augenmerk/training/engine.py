@@ -12,10 +12,13 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
+from inspect import unwrap
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.optim import Adam, AdamW
 
 from augenmerk.base.config import TrainConfig
 from augenmerk.base.device import autocast, uses_bf16
@@ -28,6 +31,15 @@ from augenmerk.training.distributed import ALONE, World
 ROUND_ROWS = 64
 """On a CPU with bf16, oneDNN compiles a matrix product for each number of rows, and keeps the code.
 The output layer would have other rows in every batch, and memory would grow by hundreds of MiB."""
+
+
+def _without_compiler(kind: type[Adam]) -> type[Adam]:
+    """Returns an optimizer that does not import torch's compiler, which would take a second and 100 MB."""
+    methods: dict[str, Any] = {name: unwrap(getattr(kind, name)) for name in ("add_param_group", "zero_grad")}
+    return type(kind.__name__, (kind,), {**methods, "step": torch.no_grad()(unwrap(kind.step))})
+
+
+_ADAM, _ADAMW = _without_compiler(Adam), _without_compiler(AdamW)
 
 
 class Engine:
@@ -47,7 +59,7 @@ class Engine:
         if on_gpu and self.bf16:
             # Attention whose sizes have no fused kernel would otherwise be computed in fp32.
             torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(True)
-        kind = torch.optim.AdamW if config.optimizer == "adamw" else torch.optim.Adam
+        kind = _ADAMW if config.optimizer == "adamw" else _ADAM
         # Tensors, because a recorded graph reads them again at every replay.
         self._lr = torch.tensor(0.0, device=device)
         self._scale = torch.tensor(0.0, device=device)

@@ -22,6 +22,12 @@ SIZES: Mapping[str, int] = {"train": 20_000, "val": 1_000, "test": 1_000}
 TAGS: Mapping[str, str] = dict(read_table("tags.txt"))
 """What the tags of a pair mean."""
 
+KEPT = 5_000
+"""A split of up to this many pairs is generated once in a process: the 1,000 of val take half a second."""
+
+_kept: "dict[GeneratedSplit, list[SentencePair]]" = {}
+_MOST_KEPT = 8
+
 _WEIGHTED_KINDS = tuple(kind for weight, kind in KINDS for _ in range(weight))
 
 
@@ -41,10 +47,26 @@ class GeneratedSplit:
         return self.pairs
 
     def __iter__(self) -> Iterator[SentencePair]:
+        if self.pairs > KEPT:
+            return self._generate()
+        kept = _kept.get(self)
+        return self._generate_and_keep() if kept is None else iter(kept)
+
+    def _generate(self) -> Iterator[SentencePair]:
         # Each split has different random numbers, so that val is not what train left out.
         rng = random.Random(f"{self.split} {self.seed}").random
         pairs = (_generate_pair(rng, self.split) for _ in repeat(None))
         return islice((pair for pair in pairs if pair is not None), self.pairs)
+
+    def _generate_and_keep(self) -> Iterator[SentencePair]:
+        """Keeps the pairs once they are read to the end: reading the first ones generates no others."""
+        pairs = []
+        for pair in self._generate():
+            pairs.append(pair)
+            yield pair
+        if len(_kept) == _MOST_KEPT:
+            _kept.clear()
+        _kept[self] = pairs
 
 
 def load(pairs: int | None = None, seed: int = 1) -> Bitext:
