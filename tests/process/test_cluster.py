@@ -43,7 +43,8 @@ def test_an_address_where_something_else_answers_is_refused(forker: Forker, tmp_
         thread.start()
         arguments = "data prepare bilderbuch --out new --on ray --ray-address".split()
         address = f"127.0.0.1:{other.getsockname()[1]}"
-        quick = {"RAY_py_gcs_connect_timeout_s": "1"}  # which Ray reads when it is imported
+        # Ray reads these when it is imported.
+        quick = {"RAY_py_gcs_connect_timeout_s": "1", "RAY_gcs_rpc_server_connect_timeout_s": "1"}
         [ended] = forker.run(tmp_path, Command([*arguments, address], environment=quick, hang=PATIENCE))
         assert (ended.code, "is not a Ray cluster" in ended.err) == (2, True), ended.err
         thread.join()

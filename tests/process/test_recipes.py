@@ -124,10 +124,7 @@ def test_what_the_recipes_add_is_well_formed_and_works(copy: Copy) -> None:
 
 @pytest.mark.parametrize(
     ("setting", "name", "what"),
-    [
-        ("model.attention", "last", "attention mechanism"),
-        ("model.architecture", "lstm", "architecture"),
-    ],
+    [("model.attention", "last", "attention mechanism"), ("model.architecture", "lstm", "architecture")],
 )
 def test_a_part_of_the_model_is_added_everywhere(copy: Copy, setting: str, name: str, what: str) -> None:
     copy.run(*TRAIN, *SETTINGS, f"--set={setting}={name}", "--epochs", 1, "--out", name)

@@ -7,7 +7,6 @@ import itertools
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -651,8 +650,3 @@ def test_a_file_that_cannot_be_drawn_is_refused_when_it_is_read(
     (tmp_path / "study.json").write_text(json.dumps(changed(result.to_dict(), path, value)))
     with pytest.raises(AugenmerkError, match=f"study.json: damaged, .*{re.escape(complaint)}"):
         StudyResult.load(tmp_path)
-
-
-def test_reports_need_no_torch() -> None:
-    code = "import sys, augenmerk.study.report; sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

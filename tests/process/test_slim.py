@@ -13,7 +13,6 @@ import pytest
 import augenmerk
 from augenmerk import AugenmerkError
 from augenmerk.base import device
-from tests.support.command import COMMAND
 from tests.support.processes import PATIENCE, ROOT, Command, Forker, Outcome
 from tests.support.runs import SharedRuns, tiny
 
@@ -93,18 +92,6 @@ def test_what_needs_no_torch_works_without_it(command: str, folder: Path, slim: 
     assert done.out or "Written: " in done.err
 
 
-def test_a_process_of_its_own_works_without_it_too(folder: Path) -> None:
-    path = os.pathsep.join((str(folder / "without"), str(ROOT / "src")))
-    done = subprocess.run(
-        [*COMMAND, "translate", SENTENCE],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == TRANSLATION
-
-
 @pytest.mark.parametrize(
     "command", [*NEED_ONE, *(f"translate Hund. --device {name}" for name in ("cuda", "cuda:1"))]
 )
@@ -131,12 +118,6 @@ def test_a_driver_of_a_gpu_makes_no_difference_without_torch(monkeypatch: pytest
 def test_what_is_no_device_is_refused(name: str) -> None:
     with pytest.raises(AugenmerkError, match=f"'{name}' is not a device: expected auto, cpu or cuda"):
         augenmerk.load(device=name)
-
-
-def test_the_package_itself_imports_nothing_heavy() -> None:
-    code = f"import sys, augenmerk; print(*({set(LEFT_OUT)} & sys.modules.keys()))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "\n"
 
 
 def test_the_slim_distribution_needs_what_the_full_one_needs_except_for_what_it_leaves_out() -> None:

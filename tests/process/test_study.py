@@ -362,10 +362,7 @@ def change(name: str, key: str, value: object) -> Callable[[Path], None]:
         (write("metrics.jsonl", "{"), "metrics.jsonl, line"),
         (cut("tokenizer.source.json"), "tokenizer.source.json is not a tokenizer"),
         (cut("hypotheses/test.beam1.txt"), "seed-2"),
-        (
-            cut("hypotheses/test.beam3.scores"),
-            "beam 3 are not those that were scored",
-        ),
+        (cut("hypotheses/test.beam3.scores"), "beam 3 are not those that were scored"),
         (change("scores.json", "bleu", "high"), "seed-2: damaged"),
         (change("scores.json", "loss", None), ""),
         (change("result.json", "seconds", float("inf")), "seed-2: damaged"),

@@ -18,14 +18,7 @@ from augenmerk.study.clusters import RayCluster
 from augenmerk.study.jobs import Job, execute
 from augenmerk.study.plan import read_study
 from augenmerk.study.runner import RunStatus, StudyInterrupted, run_study
-from tests.support.cluster_study import (
-    EPOCHS,
-    epochs,
-    local_result,
-    read_result,
-    runs,
-    write_study,
-)
+from tests.support.cluster_study import EPOCHS, epochs, local_result, read_result, runs, write_study
 from tests.support.clusters import NODE, start_cluster
 from tests.support.command import run_command
 from tests.support.processes import Command, Forker, wait_for

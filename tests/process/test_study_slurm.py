@@ -16,14 +16,7 @@ from augenmerk.study import clusters
 from augenmerk.study.clusters import SlurmCluster, SlurmExecutor
 from augenmerk.study.jobs import INTERRUPTED, Job
 from augenmerk.study.plan import read_study
-from tests.support.cluster_study import (
-    EPOCHS,
-    epochs,
-    local_result,
-    read_result,
-    runs,
-    write_study,
-)
+from tests.support.cluster_study import EPOCHS, epochs, local_result, read_result, runs, write_study
 from tests.support.command import run_command
 from tests.support.fake_slurm import FakeSlurm
 from tests.support.processes import PATIENCE, Command, Forker, wait_for

@@ -12,6 +12,12 @@ from augenmerk.cluster.ray import OBJECT_STORE_BYTES
 
 NODE: dict[str, Any] = {"object_store_memory": OBJECT_STORE_BYTES, "include_dashboard": False}
 
+SETTINGS = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_worker_niceness": "0",  # workers are nice to other processes, and would wait for other tests
+    "RAY_health_check_period_ms": "500",  # a node that was killed is noticed after five checks
+}
+
 
 @contextmanager
 def start_cluster(*cpus: int) -> Iterator[Any]:
@@ -22,11 +28,7 @@ def start_cluster(*cpus: int) -> Iterator[Any]:
     """
     with (
         tempfile.TemporaryDirectory(prefix="ray-", dir="/tmp", ignore_cleanup_errors=True) as folder,
-        # Ray's workers are nice to other processes, and would wait for other tests.
-        patch.dict(
-            os.environ,
-            {"RAY_TMPDIR": folder, "RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"},
-        ),
+        patch.dict(os.environ, {**SETTINGS, "RAY_TMPDIR": folder}),
     ):
         os.mkdir(f"{folder}/ray")  # noqa: PTH102
         import ray

@@ -23,10 +23,8 @@ from typing import IO, Any, NoReturn
 import augenmerk
 import augenmerk.__main__
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.study import runner
 from tests.support.book import use_short_book
 from tests.support.processes import Command
-from tests.support.runs import JobsHere
 
 MEMORY = 6 << 30
 """Bytes of address space that a command may take more than it has at its start."""
@@ -134,6 +132,9 @@ def _become(command: Command, folder: Path, output: Path) -> NoReturn:
         most = max(int(name) for name in os.listdir("/proc/self/fd")) + command.open_files  # noqa: PTH208
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
     if command.jobs_here:
+        from augenmerk.study import runner
+        from tests.support.runs import JobsHere
+
         runner.LocalExecutor = JobsHere  # type: ignore[misc, assignment]
     watch = Watch(command)
     code = 1
