@@ -280,14 +280,6 @@ def test_a_file_cut_short_anywhere_is_noticed(saved: tuple[RunDirectory, bytes])
     assert not loads_the_same_or_complains(run)
 
 
-@given(content=st.binary(max_size=200))
-@settings(deadline=None)
-def test_any_other_bytes_are_noticed(saved: tuple[RunDirectory, bytes], content: bytes) -> None:
-    run, _ = saved
-    run.model_path.write_bytes(content)
-    assert not loads_the_same_or_complains(run)
-
-
 def test_tensors_of_somebody_else_are_refused(run: RunDirectory) -> None:
     for metadata in (None, {"format": "pt"}, {"augenmerk": "model"}):
         safetensors.torch.save_file(WEIGHTS, run.model_path, metadata)
@@ -454,14 +446,6 @@ def test_metrics_result_and_scores_come_back(run: RunDirectory) -> None:
     assert "Bücher" in (run.path / "result.json").read_text(encoding="utf-8")
 
 
-def test_metrics_may_be_shortened_again(run: RunDirectory) -> None:
-    run.write_metrics([{"epoch": 1}, {"epoch": 2}])
-    run.write_metrics([{"epoch": 1}])
-    assert run.read_metrics() == [{"epoch": 1}]
-    run.write_metrics([])
-    assert run.read_metrics() == []
-
-
 def test_only_json_that_everybody_can_read_is_written(run: RunDirectory) -> None:
     def not_json(constant: str) -> None:
         raise AssertionError(constant)
@@ -489,29 +473,6 @@ def test_a_broken_result_or_scores_file_is_named(run: RunDirectory, content: byt
         (run.path / name).write_bytes(content)
         with pytest.raises(AugenmerkError, match=re.escape(str(run.path / name))):
             _ = run.result if name == "result.json" else run.read_scores()
-
-
-# -- a full disk ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the disk that is always full")
-def test_a_full_disk_is_a_sentence_and_the_last_result_stays(run: RunDirectory) -> None:
-    name = "result.json"
-
-    def save(value: int) -> None:
-        run.finish({"epochs": value})
-
-    save(1)
-    before, content = names(run.path), (run.path / name).read_bytes()
-    temp_path(run.path / name).symlink_to("/dev/full")
-    with pytest.raises(
-        AugenmerkError, match=f"{name}: cannot be written .No space left on device.*; what was"
-    ):
-        save(2)
-    assert (run.path / name).read_bytes() == content
-    assert names(run.path) == before
-    save(3)
-    assert (run.path / name).read_bytes() != content
 
 
 # -- other processes --------------------------------------------------------------------------------------
@@ -605,16 +566,6 @@ def test_of_several_processes_one_creates_the_run(run: RunDirectory, forker: For
         RunDirectory.open(run.path.parent / "contested").tokenizers.source.to_json() == JOINT.source.to_json()
     )
     assert names(run.path.parent) == {"run", "contested"}
-
-
-@needs_fork
-def test_a_folder_that_may_not_be_written_to(run: RunDirectory, forker: Forker) -> None:
-    (run.path.parent / "closed").mkdir(mode=0o555)
-    process = forker.start("create_without_permission", run.path)
-    process.wait()
-    (said,) = process.said()
-    assert "Permission denied" in said
-    assert str(run.path.parent / "closed" / "run") in said
 
 
 @needs_fork

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import augenmerk
-from augenmerk.base.config import ATTENTIONS
 from tests.support.command import COMMAND, fails_with_a_sentence, run_command
 
 
@@ -55,12 +54,6 @@ def test_commands_are_listed_in_the_order_of_the_work() -> None:
         *("patterns", "faithfulness", "export", "serve", "data", "config", "bench", "theory"),
     ]
     assert len(listed.splitlines()) == len(commands), "a summary is too long for one line"
-
-
-def test_an_unknown_mechanism_lists_all() -> None:
-    complaint = fails_with_a_sentence("train", "quick", "--attention", "telepathic")
-    for name in ATTENTIONS:
-        assert name in complaint
 
 
 def test_list_says_what_is_there_and_what_is_not(tmp_path: Path) -> None:

@@ -388,8 +388,6 @@ def in_shell(command: str, **env: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("command", "code", "complaint"),
     [
-        ("$A --help >/dev/full", 2, FULL),
-        ("$A data list --json >&-", 0, ""),
         ("{ sleep 0.2; $A data show --pairs 500; } | true", 0, ""),
         ("{ sleep 0.2; $A data show nowhere; } 2> >(true)", 2, ""),
     ],
@@ -428,16 +426,6 @@ def test_ctrl_c_while_modules_are_imported(tmp_path: Path) -> None:
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
     answer = in_shell("$A data list", PYTHONPATH=path)
     assert (answer.returncode, answer.stdout, answer.stderr) == (130, "", "augenmerk: Interrupted.\n")
-
-
-def test_ctrl_c_is_one_line() -> None:
-    command = [*COMMAND, "data", "show", "--pairs", "20000"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        process.stdout.read(1)
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate()
-    assert (process.returncode, said) == (130, "augenmerk: Interrupted.\n")
 
 
 def test_ctrl_c_while_the_demo_trains(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

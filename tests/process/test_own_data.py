@@ -20,7 +20,6 @@ from augenmerk.evaluation.evaluator import Evaluator, evaluate_run
 from augenmerk.model.interface import build_model
 from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.run.directory import RunDirectory
-from augenmerk.study.plan import read_study
 from augenmerk.training.loop import TrainingInterrupted, train
 from augenmerk.training.start import change_epochs, describe_direction, fit_to_data, start
 from tests.support.command import Answer, fails_with_a_sentence, run_command, run_json
@@ -68,19 +67,6 @@ class TestCase:
     def test_a_file_of_settings_is_taken_at_its_word(self, tmp_path: Path) -> None:
         (tmp_path / "mine.toml").write_text('[data]\nbitext = "a.tsv"\n[text]\nlowercase = true\n')
         assert load_config(str(tmp_path / "mine.toml")).text.lowercase
-
-    @pytest.mark.parametrize(
-        ("more", "lowercase"),
-        [
-            ("", True),
-            ('[settings.data]\nbitext = "pairs.tsv"', False),
-            ('[settings.data]\nbitext = "pairs.tsv"\n[settings.text]\nlowercase = true', True),
-        ],
-    )
-    def test_studies_do_the_same(self, tmp_path: Path, more: str, lowercase: bool) -> None:
-        study = f'question = "?"\nbase = "quick"\nseeds = [1]\n{more}\n[factors]\nattention = ["mean"]\n'
-        (tmp_path / "study.toml").write_text(study)
-        assert read_study(tmp_path / "study.toml").runs[0].config.text.lowercase is lowercase
 
 
 class TestWhatTrainingSays:
@@ -150,25 +136,10 @@ class TestWarmUp:
         assert "warm-up: 2 steps instead of 30, a fifth of all steps" in answer.err
         assert RunDirectory.open(tmp_path / "tuned").config.train.warmup == 2
 
-    @pytest.mark.parametrize("setting", ["train.warmup=30", " train.warmup = 30"])
-    def test_what_a_person_says_stays(
-        self, shared_runs: SharedRuns, own: Path, tmp_path: Path, setting: str
-    ) -> None:
+    def test_what_a_person_says_stays(self, shared_runs: SharedRuns, own: Path, tmp_path: Path) -> None:
         parent = shared_runs.copy(tiny(train__warmup=30), tmp_path / "parent")
-        answer = train_command(
-            *(
-                "--from",
-                parent.path,
-                "--data",
-                own,
-                "--epochs",
-                1,
-                "--set",
-                setting,
-                "--out",
-                tmp_path / "run",
-            )
-        )
+        tuning = ("--from", parent.path, "--data", own, "--epochs", 1, "--set", " train.warmup = 30")
+        answer = train_command(*tuning, "--out", tmp_path / "run")
         assert RunDirectory.open(tmp_path / "run").config.train.warmup == 30, answer.err
 
     def test_a_file_of_settings_is_taken_at_its_word(self, own: Path, tmp_path: Path) -> None:

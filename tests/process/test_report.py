@@ -26,6 +26,7 @@ from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import app
 from augenmerk.drawing.charts import move_apart
 from augenmerk.drawing.figures import DARK, LIGHT
+from augenmerk.study import report
 from augenmerk.study.charts import draw_curves, draw_effects, draw_factor, list_charts
 from augenmerk.study.report import TableStyle, format_csv, format_latex, format_markdown, render_report
 from augenmerk.study.result import (
@@ -166,6 +167,12 @@ def page(result: StudyResult) -> str:
     return render_report(result)
 
 
+@pytest.fixture
+def without_charts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leaves out of pages what takes long to draw."""
+    monkeypatch.setattr(report, "list_charts", lambda _result: {})
+
+
 class Reader(HTMLParser):
     """Collects text, complains about elements that are not closed, and about anything from elsewhere."""
 
@@ -236,6 +243,7 @@ def test_the_page_is_whole_escaped_and_needs_no_network(page: str) -> None:
         assert expected in text
 
 
+@pytest.mark.usefixtures("without_charts")
 def test_the_page_says_with_which_head_the_alignment_was_measured(result: StudyResult, page: str) -> None:
     assert "alignment error" not in page
     first, other = result.variants
@@ -251,6 +259,7 @@ def test_the_page_says_with_which_head_the_alignment_was_measured(result: StudyR
     assert f"The alignment error of {NASTY} is measured with mean of all layers and heads (seed 2)." in text
 
 
+@pytest.mark.usefixtures("without_charts")
 def test_the_page_doubts_differences_that_may_be_chance(result: StudyResult, page: str) -> None:
     doubt = "may be chance"
     [compared] = result.comparisons
@@ -274,6 +283,7 @@ def test_the_chart_colours_a_difference_that_is_clear(result: StudyResult) -> No
         assert (LIGHT.accent in colours) == certain
 
 
+@pytest.mark.usefixtures("without_charts")
 def test_the_report_leads_with_a_verdict_for_each_question(result: StudyResult) -> None:
     verdicts = (
         Verdict("Does it matter?", "b is 2.0 BLEU above a.", ("In <detail>.",)),
@@ -308,6 +318,7 @@ def test_an_axis_of_few_epochs_has_whole_ones_only(result: StudyResult, epochs: 
     assert shown == list(range(1, epochs + 1))
 
 
+@pytest.mark.usefixtures("without_charts")
 def test_with_one_variant_what_is_said_about_beams_leads(result: StudyResult, page: str) -> None:
     said = "Beam 5 repairs 30 of 200."
     assert page.index(said) > page.index("<h2>Beam search</h2>")
@@ -317,6 +328,7 @@ def test_with_one_variant_what_is_said_about_beams_leads(result: StudyResult, pa
     assert alone.index(said) < alone.index("</header>")
 
 
+@pytest.mark.usefixtures("without_charts")
 def test_what_rounds_to_nothing_has_no_sign(result: StudyResult) -> None:
     tree = result.to_dict()
     tree["comparisons"][0] |= {"difference": -0.001, "interval": [-0.002, 0.001]}
@@ -394,6 +406,7 @@ def test_a_table_has_the_columns_that_were_asked_for_in_their_order(result: Stud
         TableStyle(columns=("blue",))
 
 
+@pytest.mark.usefixtures("without_charts")
 def test_published_figures_can_be_left_out(result: StudyResult, tmp_path: Path) -> None:
     style = TableStyle(columns=("bleu",), published=False)
     for text in (format_markdown(result, style), format_latex(result, style), render_report(result, style)):

@@ -150,9 +150,9 @@ def test_the_slim_distribution_translates_in_an_environment_of_its_own(tmp_path:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
     binaries = tmp_path / "venv" / ("Scripts" if os.name == "nt" else "bin")
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    pip = (sys.executable, "-m", "pip", "--python", binaries / "python", "--disable-pip-version-check")
+    pip = (sys.executable, "-m", "pip", "--python", str(binaries / "python"), "--disable-pip-version-check")
     options = ("--quiet", "--no-compile", "--no-deps")
-    install = [*pip, "install", *options, ROOT / "slim"]
+    install = [*pip, "install", *options, str(ROOT / "slim")]
     installed = subprocess.run(install, env=environment, capture_output=True, text=True, check=False)
     if installed.returncode and "onnection" in installed.stderr:
         pytest.skip("pip cannot install anything without a network")
@@ -162,7 +162,7 @@ def test_the_slim_distribution_translates_in_an_environment_of_its_own(tmp_path:
     there = {path.name for path in info.parent.iterdir()}
     assert {"augenmerk", "numpy"} <= there
     assert there.isdisjoint(LEFT_OUT)
-    translate = [binaries / "augenmerk", "translate", SENTENCE]
+    translate = [str(binaries / "augenmerk"), "translate", SENTENCE]
     done = subprocess.run(
         translate, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )

@@ -177,33 +177,6 @@ def test_no_attention_gives_more_than_the_bounds_allow(problem: Problem, seed: i
         assert problem.lead(found.winning_weights) > -1e-9
 
 
-@given(problems(), st.randoms())
-def test_the_order_of_source_positions_makes_no_difference(problem: Problem, random: Any) -> None:
-    order = list(range(len(problem.contributions)))
-    random.shuffle(order)
-    found, other = problem.solve(), problem._replace(contributions=problem.contributions[order]).solve()
-    assert other.log_probability == pytest.approx(found.log_probability, abs=1e-8)
-    assert other.wins is found.wins
-
-
-@given(problems())
-def test_equal_positions_get_equal_weights(problem: Problem) -> None:
-    twice = problem._replace(contributions=np.repeat(problem.contributions, 2, axis=0)).solve()
-    np.testing.assert_allclose(twice.weights[::2], twice.weights[1::2], atol=1e-3)
-    assert twice.log_probability == pytest.approx(problem.solve().log_probability, abs=1e-8)
-
-
-@given(problems(S=1))
-def test_with_one_position_there_is_nothing_to_choose(problem: Problem) -> None:
-    found = problem.solve()
-    assert found.weights.tolist() == [1.0]
-    assert found.gap == 0
-    assert found.log_probability == pytest.approx(problem.log_probability(np.ones(1)), abs=1e-9)
-    lead = problem.lead(np.ones(1))
-    if abs(lead) > LEAD_TOLERANCE:
-        assert found.wins is bool(lead > 0)
-
-
 def make_game(a: float, b: float, c: float, d: float) -> Problem:
     """A wanted word and two others. With attention to the first of two positions it leads one by a and trails
     the other by b; with attention to the second it trails the one by c and leads the other by d."""
@@ -572,24 +545,6 @@ def test_options_without_meaning_are_refused(option: tuple[str, ...]) -> None:
 def test_a_wanted_word_needs_a_sentence_and_a_place_needs_a_wanted_word() -> None:
     assert "give one, in quotation marks" in fails_with_a_sentence("faithfulness", "--wanted", "dog")
     assert "add --wanted" in fails_with_a_sentence("faithfulness", "--at", "2", SENTENCE)
-
-
-@pytest.mark.parametrize(
-    ("model", "complaint"),
-    [
-        (
-            {"architecture": "transformer", "attention": "multi-head", "layers": 2},
-            "need the architecture 'gru', not architecture 'transformer'",
-        ),
-        ({"attention": "none"}, "attends to nothing"),
-    ],
-)
-def test_the_command_refuses_models_of_which_it_cannot_be_told(
-    model: dict[str, Any], complaint: str, shared_runs: SharedRuns, tmp_path: Path
-) -> None:
-    config = tiny(**{f"model__{key}": value for key, value in model.items()})
-    run = shared_runs.copy(config, tmp_path / "run").path
-    assert complaint in fails_with_a_sentence("faithfulness", run, "--wanted", "dog", "Der Hund schläft.")
 
 
 # The same in JavaScript

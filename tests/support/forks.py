@@ -135,7 +135,7 @@ def _become(command: Command, folder: Path, output: Path) -> NoReturn:
         from augenmerk.study import runner
         from tests.support.runs import JobsHere
 
-        runner.LocalExecutor = JobsHere  # type: ignore[misc, assignment]
+        vars(runner)["LocalExecutor"] = JobsHere
     watch = Watch(command)
     code = 1
     with nullcontext() if command.file_size is None else limited_file_size(command.file_size):

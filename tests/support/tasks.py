@@ -63,14 +63,6 @@ def create_contested(folder: Path, _number: int) -> None:
     say("created")
 
 
-def create_without_permission(folder: Path, _number: int) -> None:
-    like = RunDirectory.open(folder)
-    tokenizers = like.tokenizers
-    if os.geteuid() == 0:  # whom permissions do not hinder
-        os.seteuid(65534)
-    RunDirectory.create(folder.parent / "closed" / "run", like.config, tokenizers)
-
-
 def save_too_much(folder: Path, _number: int) -> None:
     run = RunDirectory.open(folder)
     with run.training(), limited_file_size(50_000):
@@ -182,7 +174,7 @@ def _run_rank(arguments: list[str], trouble: dict[str, Any]) -> int:
 TASKS = {
     task.__name__: task
     for task in (
-        *(save_for_ever, create_for_ever, create_contested, create_without_permission),
+        *(save_for_ever, create_for_ever, create_contested),
         *(save_too_much, create_too_much, hold, keep_rows, train_until, run_together),
     )
 }
