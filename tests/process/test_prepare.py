@@ -551,21 +551,20 @@ class TestTraining:
         assert results[0] == results[1]
 
     @pytest.mark.usefixtures("several_windows")
-    @pytest.mark.parametrize(("batches", "place"), [(3, (0, 3)), (8, (1, 4)), (9, (2, 1)), (14, (3, 2))])
-    def test_a_run_goes_on_in_the_middle_of_an_epoch(
-        self, text: Path, tmp_path: Path, batches: int, place: tuple[int, int]
-    ) -> None:
+    def test_a_run_goes_on_in_the_middle_of_an_epoch(self, text: Path, tmp_path: Path) -> None:
         prepare_folder(text, tmp_path / "corpus", text=WORDS)
         config = settings_of(tmp_path / "corpus")
-        whole, stopped = (start(config, tmp_path / name) for name in ("whole", "stopped"))
+        whole = start(config, tmp_path / "whole")
         train(whole, CPU, Silent())
-        with pytest.raises(TrainingInterrupted):
-            train(stopped, CPU, StopAfter(batches))
-        saved = stopped.load_state()
-        assert saved is not None
-        assert (saved[1]["window"], saved[1]["batch"]) == place
-        train(RunDirectory.open(tmp_path / "stopped"), CPU, Silent())
-        assert result_of(stopped) == result_of(whole)
+        for batches, place in ((3, (0, 3)), (8, (1, 4)), (9, (2, 1)), (14, (3, 2))):
+            stopped = start(config, tmp_path / f"{batches}")
+            with pytest.raises(TrainingInterrupted):
+                train(stopped, CPU, StopAfter(batches))
+            saved = stopped.load_state()
+            assert saved is not None
+            assert (saved[1]["window"], saved[1]["batch"]) == place
+            train(RunDirectory.open(stopped.path), CPU, Silent())
+            assert result_of(stopped) == result_of(whole)
 
     @pytest.mark.usefixtures("several_windows")
     def test_an_epoch_learns_from_every_window(
@@ -622,21 +621,10 @@ class TestTraining:
         }.items():
             arguments = (*train_small, "--set", setting, "--out", tmp_path / "other")
             assert complaint in fails_with_a_sentence(*arguments)
-        other = tmp_path / "elsewhere"
-        run_command(
-            "data",
-            "prepare",
-            "bilderbuch",
-            "--pairs",
-            50,
-            "--out",
-            other,
-            "--set",
-            "text.vocabulary_size=400",
-        )
-        complaint = fails_with_a_sentence(
-            "train", "--from", run, "--data", other, "--out", tmp_path / "other"
-        )
+        other, into = tmp_path / "elsewhere", ("--out", tmp_path / "other")
+        again = "data prepare bilderbuch --pairs 50 --set text.vocabulary_size=400".split()
+        run_command(*again, "--out", other)
+        complaint = fails_with_a_sentence("train", "--from", run, "--data", other, *into)
         assert "was prepared with another vocabulary than this run has" in complaint
         assert not (tmp_path / "other").exists()
         answer = run_command(

@@ -478,6 +478,8 @@ def test_several_gpus_have_a_job_each(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OMP_NUM_THREADS")
     assert default_jobs("cpu", 0) == 4
     assert [threads_each(jobs) for jobs in (1, 4, 100)] == [64, 16, 1]
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert threads_each(1) == 1
 
 
 class ScriptedExecutor:

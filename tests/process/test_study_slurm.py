@@ -107,6 +107,7 @@ def refusal(file: Path, tmp_path: Path, *options: str) -> str:
             ["--cpus-per-job", "2"],
             "--cpus-per-job and --gpus-per-job cannot be used with --on local; use --on ray or slurm.",
         ),
+        (["--on", "slurm", "--threads", "2"], "--threads cannot be used with --on slurm"),
         (["--on", "slurm", "--slurm", "=night"], "'=night' is no option of sbatch"),
         (["--on", "slurm", "--slurm", "partition="], "'partition=' is no option of sbatch"),
         (["--on", "slurm", "--slurm", "--mem=2G"], "'--mem=2G' is no option of sbatch"),

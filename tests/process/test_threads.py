@@ -17,7 +17,6 @@ from augenmerk.base.config import ModelConfig, SearchConfig
 from augenmerk.base.device import count_cores, count_threads, read_cpu_limit
 from augenmerk.cli.options import _use_threads
 from augenmerk.model.interface import build_model
-from augenmerk.study.runner import threads_each
 from augenmerk.translation import load
 from augenmerk.translation.loading import compute_on_one_core
 from tests.support.command import COMMAND, fails_with_a_sentence, run_command
@@ -248,16 +247,6 @@ def test_training_says_and_records_its_threads_and_keeps_them(tmp_path: Path) ->
 def test_an_exact_run_has_one_thread(tmp_path: Path) -> None:
     arguments = ("train", "classic", *flags(), "--exact", "--epochs", 1, "--out", tmp_path / "run")
     assert "leave out --threads" in fails_with_a_sentence(*arguments, "--threads", 2, env=THREADS)
-
-
-def test_the_threads_of_a_study_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OMP_NUM_THREADS")
-    assert threads_each(1) == count_cores()
-    assert threads_each(10 * count_cores()) == 1
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    assert threads_each(1) == 1
-    refusal = fails_with_a_sentence("study", "small", "--on", "slurm", "--threads", 2)
-    assert "--threads cannot be used with --on slurm" in refusal
 
 
 def test_translating_takes_as_many_threads_as_were_asked_for() -> None:
