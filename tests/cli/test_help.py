@@ -98,6 +98,8 @@ def make_folder(shared_runs: SharedRuns, folder: Path) -> Path:
     quiz = "First name,Surname,Response 1,Response 2\nAda,Lovelace,-,c*(k_a + k_b)\n"
     (folder / "quiz.csv").write_text(quiz, encoding="utf-8")
     (folder / "lab.py").write_text("\n".join(map(read_reference, EXERCISES)), encoding="utf-8")
+    (folder / "submissions").mkdir()
+    (folder / "submissions" / "ada.py").write_text("import torch\n", encoding="utf-8")
     (folder / "mine.toml").write_text(STUDY, encoding="utf-8")
     return folder
 

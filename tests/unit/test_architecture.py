@@ -26,7 +26,7 @@ ONLY = {
     "model": {"base", "inference", "search", "text"},
     "run": {"base", "text"},
     "theory": {"base", "drawing"},
-    "lab": {"base"},
+    "lab": {"base", "drawing", "theory"},
     "web": {"analysis", "base", "drawing", "inference", "run", "text", "theory", "translation"},
 }
 """Rooms that may import less than their position permits."""

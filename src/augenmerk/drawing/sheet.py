@@ -37,6 +37,8 @@ class SheetQuestion:
     text: str
     formulas: tuple[str, ...] = ()
     """Lines above the text."""
+    equations: str = ""
+    """Lines below the text, which are kept."""
     names: Mapping[str, str] = field(default_factory=dict)
     statements: tuple[str, ...] = ()
     code: str = ""
@@ -109,6 +111,8 @@ def _format_question(question: SheetQuestion, words: Mapping[str, str]) -> list[
     lines = [f"## {question.number}: {question.title}{points}", ""]
     lines += [part for formula in question.formulas for part in (f"    {formula}", "")]
     lines += [*textwrap.wrap(question.text, WIDTH), ""]
+    if question.equations:
+        lines += [textwrap.indent(question.equations, "    "), ""]
     if question.names:
         lines += [*_table(words["name"], words["meaning"], question.names.items()), ""]
     if question.statements:

@@ -9,7 +9,7 @@ child process with limits (`child.py`), and `sheet.py` writes what students rece
 The names below are the public ones. Each is imported when it is first used, so that the sheet can be written
 without torch.
 
-May import: base. Read first: `exercises/__init__.py`, then `naming.py`.
+May import: base, drawing and theory. Read first: `exercises/__init__.py`, then `naming.py`.
 """
 
 from importlib import import_module
@@ -17,18 +17,21 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from augenmerk.lab.checking import Limits, check
+    from augenmerk.lab.classroom import ClassReport, grade
     from augenmerk.lab.exercises import EXERCISES
+    from augenmerk.lab.homework import write_homework
     from augenmerk.lab.report import ExerciseResult, LabReport, read_rubric, write_rubric
     from augenmerk.lab.sheet import start
 
 _HOME = {
     **dict.fromkeys(("Limits", "check"), "checking"),
+    **dict.fromkeys(("ClassReport", "grade"), "classroom"),
     **dict.fromkeys(("ExerciseResult", "LabReport", "read_rubric", "write_rubric"), "report"),
-    **{"EXERCISES": "exercises", "start": "sheet"},
+    **{"EXERCISES": "exercises", "start": "sheet", "write_homework": "homework"},
 }
 
-__all__ = ["EXERCISES", "ExerciseResult", "LabReport", "Limits"]
-__all__ += ["check", "read_rubric", "start", "write_rubric"]
+__all__ = ["EXERCISES", "ClassReport", "ExerciseResult", "LabReport", "Limits"]
+__all__ += ["check", "grade", "read_rubric", "start", "write_homework", "write_rubric"]
 
 
 def __getattr__(name: str) -> object:

@@ -18,6 +18,7 @@ from augenmerk.lab.naming import Named, compile_reference, name_mistakes, say_ob
 from augenmerk.lab.outcomes import (
     Case,
     Outcome,
+    Remote,
     call,
     list_missing_layers,
     list_tensors,
@@ -79,6 +80,7 @@ def grade(
     seed: int,
     files: Sequence[str] | None = None,
     seconds: float | None = None,
+    cases: Sequence[Case] | None = None,
 ) -> dict[str, Any]:
     """Grades a class or a function, which is defined in one of the files.
 
@@ -87,9 +89,9 @@ def grade(
     files = _find_files(answer) if files is None else files
     found = Grading(exercise.name)
     try:
-        _grade(exercise, answer, found, exercise.make_cases(seed), files, seconds)
+        _grade(exercise, answer, found, cases or exercise.make_cases(seed), files, seconds)
     except TooSlowError as error:
-        place = _find_line(error, files)
+        place = find_line(error, files)
         found.add(say_observed("too slow", f"{seconds:g}", f": {place}" if place else ""))
     return vars(found)
 
@@ -107,7 +109,7 @@ def _grade(
             return call(answer, case, **how)
 
     found.experiments = len(cases)
-    if not callable(answer):
+    if not callable(answer) and not isinstance(answer, Remote):
         found.add(say_observed("error", f"{exercise.object} is no class or function."))
         return
     outcomes = []
@@ -195,7 +197,7 @@ def _find_files(answer: Any) -> list[str]:
     return [each.__code__.co_filename for each in parts if inspect.isfunction(each)]
 
 
-def _find_line(error: BaseException, files: Sequence[str]) -> str:
+def find_line(error: BaseException, files: Sequence[str]) -> str:
     """Returns the last line of the answer that an exception came through."""
     frames = [each for each in traceback.extract_tb(error.__traceback__) if each.filename in files]
     if not frames:
@@ -206,9 +208,11 @@ def _find_line(error: BaseException, files: Sequence[str]) -> str:
 
 def explain_error(error: BaseException, files: Sequence[str]) -> str:
     """Returns what an exception means, with its line in the answer."""
+    if explained := getattr(error, "explained", ""):  # in another process
+        return str(explained)
     text = shorten(" ".join(str(error).split()), 200)
     kind = type(error).__name__
-    place = _find_line(error, files)
+    place = find_line(error, files)
     if isinstance(error, SyntaxError):
         return f"line {error.lineno}: {error.msg}"
     if isinstance(error, TypeError) and not place:

@@ -6,6 +6,7 @@ name, or else by shape, so that both compute with the same weights.
 
 import copy
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -87,8 +88,16 @@ class Outcome:
         return same(self.value, other.value)
 
 
+class Remote(ABC):
+    """A class or function that is called in another process."""
+
+    @abstractmethod
+    def call(self, case: Case, prepare: str, seed: int, device: str) -> Outcome:
+        """Does what `call` does; `prepare` is the name of a function, and no device is `-`."""
+
+
 def call(
-    candidate: Callable[..., Any],
+    candidate: Any,
     case: Case,
     weights: Mapping[str, Tensor] | None = None,
     prepare: Callable[[Any], Any] = lambda argument: argument,
@@ -100,6 +109,8 @@ def call(
     `prepare` may change each argument and the module. Without `weights` the module gets seeded ones. Tensors
     that the call makes without naming a device are on `device`.
     """
+    if isinstance(candidate, Remote):
+        return candidate.call(case, prepare.__name__, seed, device.type if device else "-")
     arguments = tuple(prepare(copy.deepcopy(each)) for each in case.arguments)
     before = copy.deepcopy(arguments)
     used: Mapping[str, Tensor] = {}

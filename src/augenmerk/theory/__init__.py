@@ -6,7 +6,8 @@ is a function that takes a `Setup` and returns a `Result` (both in `results.py`)
 and decides which values can be copied or averaged; `noise.py` has 1.3 to 1.5 by simulation, which
 `closed_form.py` predicts; `self_attention.py` has 1.6 and 1.7; `scaling.py` compares logits
 with and without 1/sqrt(d). `lab.py` runs them. `grading.py` is `augenmerk theory check`, `classroom.py`
-`augenmerk theory grade`, and `from_run.py` examines a real query. Only `drawing*.py` import matplotlib.
+`augenmerk theory grade` (`columns.py` finds the columns of a table), and `from_run.py` examines a real
+query. Only `drawing*.py` import matplotlib.
 
 The names below are the public ones. Each is imported when it is first used, so that the questions can be
 read without scipy.

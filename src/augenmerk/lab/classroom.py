@@ -1,0 +1,372 @@
+"""Grades the code of a whole class: a folder or a zip file with a submission for each student.
+
+Two processes (`judge.py`) grade one submission after another. What a submission does never stops the others.
+"""
+
+import csv
+import io
+import json
+import os
+import re
+import secrets
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from rich.markup import escape
+from rich.progress import MofNCompleteColumn
+
+from augenmerk.base.console import Shown, make_table, show_progress
+from augenmerk.base.errors import AugenmerkError, escape_csv, shorten
+from augenmerk.base.files import atomic_write, format_json, make_folder
+from augenmerk.drawing.html import render_template
+from augenmerk.lab.checking import LIMITS, Limits
+from augenmerk.lab.child import make_missing
+from augenmerk.lab.exercises import EXERCISES, find_exercise
+from augenmerk.lab.report import ExerciseResult, LabReport, read_rubric, score
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from augenmerk.theory.classroom import TaskSummary
+
+ENDINGS = (".py", ".ipynb")
+USUAL = ("lab.py", "lab.ipynb")
+MAX_DRAWN = 1_000_000
+MAX_BYTES = 2_000_000
+MAX_UNPACKED = 500_000_000
+_MOODLE = re.compile(r"(?P<student>.+?)_\d+_assignsubmission_[a-z]+(?:_(?P<file>.*))?$")
+_CANVAS = re.compile(r"(?P<student>[^_]+)_(?:LATE_)?\d+_\d+_(?P<file>.+)$")
+_UNSAFE = re.compile(r"[^\w. -]")
+ISOLATION = {
+    "namespace": "Answers ran without a network and in a process namespace of their own.",
+    "network": "Answers ran without a network.",
+    "": "This system has no unprivileged namespaces: Python alone kept answers from the network.",
+}
+
+
+@dataclass(frozen=True)
+class Submission:
+    student: str
+    files: tuple[Path, ...]
+
+    def choose(self) -> tuple[Path | None, str]:
+        """Returns the file with the answers, or why there is none."""
+        usual = [path for path in self.files if _split_name(path.name)[1].endswith(USUAL)]
+        found = usual[:1] or list(self.files)
+        if len(found) == 1 and found[0].stat().st_size > MAX_BYTES:
+            return None, f"The file has over {MAX_BYTES:,} bytes."
+        if len(found) == 1:
+            return found[0], ""
+        names = ", ".join(path.name for path in found)
+        return (
+            None,
+            f"Which of these files has the answers? {shorten(names, 200)}"
+            if found
+            else "There is no .py or .ipynb file.",
+        )
+
+
+def _split_name(name: str) -> tuple[str, str]:
+    """Returns the student and the file that the name of a download has."""
+    if found := _MOODLE.match(name) or _CANVAS.match(name):
+        return found["student"], found["file"] or ""
+    return Path(name).stem if name.endswith((*ENDINGS, ".zip")) else name, name
+
+
+def find_submissions(folder: Path, unpacked: Path) -> list[Submission]:
+    """Returns the submissions in a folder or a zip file, by student, as Moodle and Canvas name downloads.
+
+    Zip files are unpacked into another folder.
+    """
+    if folder.is_file():
+        folder = _unpack(folder, unpacked / "all")
+    entries = _list_entries(folder)
+    while (
+        len(entries) == 1 and entries[0].is_dir() and any(each.is_dir() for each in _list_entries(entries[0]))
+    ):
+        entries = _list_entries(entries[0])
+    found: dict[str, list[Path]] = {}
+    for number, entry in enumerate(entries):
+        student, _ = _split_name(entry.name)
+        if entry.suffix == ".zip":
+            entry = _unpack(entry, unpacked / str(number))
+        paths = sorted(entry.rglob("*")) if entry.is_dir() else [entry]
+        inner = [path for path in paths if path.suffix == ".zip"]
+        paths += [
+            own
+            for n, path in enumerate(inner)
+            for own in _unpack(path, unpacked / f"{number}-{n}").rglob("*")
+        ]
+        code = [path for path in paths if path.suffix in ENDINGS and not _is_hidden(path)]
+        if code or entry.is_dir() or entry.suffix == ".zip":
+            found.setdefault(student, []).extend(code)
+    if not found:
+        raise AugenmerkError(
+            f"{folder} has no submissions: no .py or .ipynb files, and no folders with some."
+        )
+    return [Submission(student, tuple(files)) for student, files in found.items()]
+
+
+def _list_entries(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if not _is_hidden(path))
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") or part == "__MACOSX" for part in path.parts[-3:])
+
+
+def _unpack(path: Path, folder: Path) -> Path:
+    """Unpacks a zip file; one that is damaged or too large leaves an empty folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if sum(each.file_size for each in archive.infolist()) <= MAX_UNPACKED:
+                archive.extractall(folder)
+    except (zipfile.BadZipFile, OSError, RuntimeError):
+        pass
+    return folder
+
+
+class ClassReport(Shown):
+    """The graded submissions of a class."""
+
+    def __init__(self, reports: Sequence[LabReport], files: Sequence[str], seed: int, isolation: str) -> None:
+        self.reports, self.files, self.seed, self.isolation = reports, files, seed, isolation
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"seed": self.seed, "submissions": [report.to_dict() for report in self.reports]}
+
+    def show(self) -> "Iterable[RenderableType]":
+        rows = [
+            [
+                escape(shorten(each.name, 40)),
+                f"{each.points:g}/{each.possible:g}",
+                escape(shorten(_list_mistakes(each), 80)),
+            ]
+            for each in self.reports
+        ]
+        yield make_table(["student", "points", "mistakes"], rows, left=1)
+        yield ""
+        yield f"{len(self.reports):,} submissions, with the inputs of --seed {self.seed}."
+        yield f"[dim]{ISOLATION[self.isolation]}[/]"
+
+    def format_csv(self) -> bytes:
+        """Formats a row for each submission, with the points of each exercise."""
+        names = [each.exercise for each in self.reports[0].results]
+        rows = [
+            [
+                each.name,
+                file,
+                each.points,
+                each.possible,
+                *(one.points for one in each.results),
+                _list_mistakes(each),
+            ]
+            for each, file in zip(self.reports, self.files, strict=True)
+        ]
+        return _format_rows(["student", "file", "points", "possible", *names, "mistakes"], rows)
+
+    def format_otter(self) -> bytes:
+        """Formats the table that `otter grade` writes."""
+        names = [each.exercise for each in self.reports[0].results]
+        rows = [
+            [file or each.name, *(one.points for one in each.results), each.points / (each.possible or 1)]
+            for each, file in zip(self.reports, self.files, strict=True)
+        ]
+        return _format_rows(["file", *names, "percent_correct"], rows)
+
+    def render_page(self) -> bytes:
+        """Renders the page of mistakes, without names."""
+        graded = [{"student": each.name, "verdict": ""} for each in self.reports for _ in each.results]
+        tasks = [self._summarise(name) for name in (one.exercise for one in self.reports[0].results)]
+        questions = {
+            name: {"title": each.title, "text": each.texts["en"].question} for name, each in EXERCISES.items()
+        }
+        context = {"graded": graded, "tasks": tasks, "questions": questions, "unread": ()}
+        return render_template("grades.html", {**context, "title": "Which mistakes were made"}).encode()
+
+    def _summarise(self, name: str) -> "TaskSummary":
+        from augenmerk.theory.classroom import MistakeCount, TaskSummary
+
+        results = [report[name] for report in self.reports]
+        counts = Counter(map(_word_verdict, results))
+        said = {each.mistake: each.says for one in results for each in one.findings}
+        said["error"] = "The answer fails with an exception, or does what answers may not do."
+        mistakes = Counter(each.mistake for one in results for each in one.findings).most_common()
+        counted = tuple(MistakeCount(mistake, said[mistake], count, (), 0) for mistake, count in mistakes)
+        verdicts = {verdict: counts[verdict] for verdict in ("right", "partly right", "wrong", "missing")}
+        return TaskSummary(name, len(results), verdicts, counted)
+
+
+def _word_verdict(result: ExerciseResult) -> str:
+    if result.verdict == "wrong":
+        return "partly right" if result.points else "wrong"
+    return "right" if result.verdict == "right" else "missing"
+
+
+def _list_mistakes(report: LabReport) -> str:
+    if report.problem:
+        return report.problem
+    found = ((one.exercise, each) for one in report.results for each in one.findings)
+    return "; ".join(
+        f"{name}: {each.says if each.mistake == 'error' else each.mistake}" for name, each in found
+    )
+
+
+def _format_rows(headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows([escape_csv(str(cell)) for cell in row] for row in (headings, *rows))
+    return text.getvalue().encode()
+
+
+def make_gradescope(report: LabReport) -> dict[str, Any]:
+    """Returns what Gradescope reads as results.json."""
+    tests = [
+        {
+            **{"name": each.title, "score": each.points, "max_score": each.possible},
+            **{"status": "passed" if each.verdict == "right" else "failed", "visibility": "after_published"},
+            "output": "\n".join([*(found.says for found in each.findings), *each.remarks]),
+        }
+        for each in report.results
+    ]
+    return {"score": report.points, "output": report.problem, "output_format": "text", "tests": tests}
+
+
+def grade(
+    folder: str | Path,
+    exercises: Iterable[str] | str = (),
+    *,
+    seed: int | None = None,
+    rubric: str | Path | None = None,
+    limits: Limits = LIMITS,
+    jobs: int = 2,
+    out: str | Path | None = None,
+    page: str | Path | None = None,
+    gradescope: str | Path | None = None,
+    otter: str | Path | None = None,
+    on_written: Callable[[Path], None] = lambda _path: None,
+) -> ClassReport:
+    """Grades every submission in a folder or a zip file, each in its own processes, with limits.
+
+    The inputs depend on the seed, which is drawn: they are hidden tests. Takes what `augenmerk lab grade`
+    takes; calls `on_written` with each file.
+    """
+    chosen = {find_exercise(name).name for name in ([exercises] if isinstance(exercises, str) else exercises)}
+    rules = read_rubric(rubric) if rubric is not None else {}
+    files = [None if path is None else Path(path) for path in (out, page, otter, gradescope)]
+    for named in files:
+        if named is not None and not named.parent.is_dir():  # before anything is graded
+            raise AugenmerkError(f"{named}: there is no folder {named.parent}.")
+    if not Path(folder).exists():
+        raise AugenmerkError(f"{folder}: there is no such folder or zip file.")
+    if not hasattr(os, "fork"):
+        raise AugenmerkError("Classes are graded on Linux and macOS only: answers run in a forked process.")
+    used = {"exercises": [name for name in EXERCISES if name in chosen or not chosen], **asdict(limits)}
+    used["seed"] = secrets.randbelow(MAX_DRAWN) if seed is None else seed
+    with tempfile.TemporaryDirectory(prefix="augenmerk-class-") as unpacked:
+        submissions = find_submissions(Path(folder), Path(unpacked))
+        work = [_make_job(each, used) for each in submissions]
+    with show_progress(MofNCompleteColumn()) as show:
+        found = list(_run_judges(work, jobs, lambda done: show("submissions", done, len(work))))
+    reports = [
+        LabReport(each.student, [score(one, rules) for one in own["found"]], own["problem"])
+        for each, own in zip(submissions, found, strict=True)
+    ]
+    kinds = {own["isolation"] for own in found if own.get("isolation") is not None}
+    names = [str(job.get("path", "")) for job in work]
+    report = ClassReport(reports, names, used["seed"], max(kinds, key=[*ISOLATION].index, default=""))
+    for path, make in zip(files, (report.format_csv, report.render_page, report.format_otter), strict=False):
+        if path is not None:
+            atomic_write(path, [make()])
+            on_written(path)
+    if files[-1] is not None:
+        for written in write_gradescope(report, files[-1]):
+            on_written(written)
+    return report
+
+
+def _make_job(submission: Submission, used: dict[str, Any]) -> dict[str, Any]:
+    path, problem = submission.choose()
+    try:
+        text = path.read_text("utf-8") if path else ""
+    except (OSError, UnicodeDecodeError):
+        path, problem = None, "The file is not text in UTF-8."
+    if path is None:
+        return {**used, "problem": problem}
+    return {**used, "path": path.name, "text": text}
+
+
+def _run_judges(
+    work: Sequence[dict[str, Any]], jobs: int, on_progress: Callable[[int], None]
+) -> Iterator[dict[str, Any]]:
+    """Yields what judges find about each job, in their order; a judge that ends is replaced."""
+    idle: SimpleQueue[subprocess.Popen[str] | None] = SimpleQueue()
+    for _ in range(jobs):
+        idle.put(None)
+    done = 0
+    with ExitStack() as stack:
+
+        def grade(job: dict[str, Any]) -> dict[str, Any]:
+            nonlocal done
+            judge = idle.get()
+            missing = [make_missing(name) for name in job["exercises"]]
+            found = {"found": missing, "problem": job.get("problem", "The grader itself ended early.")}
+            if "problem" not in job:
+                judge = judge or _start_judge(stack)
+                assert judge.stdin
+                assert judge.stdout
+                try:
+                    judge.stdin.write(json.dumps(job) + "\n")
+                    judge.stdin.flush()
+                    found = json.loads(judge.stdout.readline())
+                except (OSError, ValueError):
+                    judge.kill()
+                    judge = None
+            idle.put(judge)
+            done += 1
+            on_progress(done)
+            return found
+
+        pool = stack.enter_context(ThreadPoolExecutor(jobs))
+        yield from pool.map(grade, work)
+
+
+def _start_judge(stack: ExitStack) -> subprocess.Popen[str]:
+    judge = subprocess.Popen(
+        [sys.executable, "-m", "augenmerk.lab.judge"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    stack.enter_context(judge)  # closes the pipes, and waits
+    stack.callback(judge.kill)
+    return judge
+
+
+def write_gradescope(report: ClassReport, path: Path) -> list[Path]:
+    """Writes results.json of a single submission, or one for each student into a folder."""
+    if path.suffix == ".json":
+        if len(report.reports) != 1:
+            raise AugenmerkError(
+                f"{path} is for one submission, not {len(report.reports)}; name a folder instead."
+            )
+        files = {path: report.reports[0]}
+    else:
+        make_folder(path)
+        files = {path / f"{_UNSAFE.sub('_', each.name)}.json": each for each in report.reports}
+    for file, each in files.items():
+        atomic_write(file, [format_json(make_gradescope(each), indent=1).encode()])
+    return list(files)
