@@ -19,9 +19,9 @@ IMPORTS = "import torch\nfrom torch import Tensor\nimport augenmerk as am"
 RIGHT = "\n\n\n".join([IMPORTS, read_reference("mask").partition("\n\n\n")[2]])
 PARTLY = RIGHT.replace("weights.nan_to_num(0.0)", "weights")
 BEFORE = {
-    "hangs": ("while True: pass", "does not end within 0.5 s of computing: line"),
+    "hangs": ("while True: pass", "does not end within 1 s of computing: line"),
     "sleeps": ("import time; time.sleep(1000)", "does not end, and was stopped after"),
-    "prints": ("print('x' * 10**9)", "prints more than 1 MB"),
+    "prints": ("for _ in range(9): print('x' * 10**6)", "prints more than 1 MB"),
     "forks": ("import os; os.fork()", "starts or stops a process"),
     "starts": ("import subprocess; subprocess.run(['true'])", "starts or stops a process"),
     "kills": ("import os; os.kill(os.getppid(), 9)", "starts or stops a process"),
@@ -66,7 +66,7 @@ def report(folder: Path) -> ClassReport:
         folder / "submissions",
         ["mask", "bleu"],
         seed=5,
-        limits=Limits(seconds=0.5),
+        limits=Limits(seconds=1.0),
         out=folder / "grades.csv",
         page=folder / "mistakes.html",
         gradescope=folder / "gradescope",
