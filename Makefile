@@ -9,12 +9,12 @@ PAGES := node_modules/.ready
 # Tests start hundreds of processes: Python keeps what it has compiled, whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: test quick soak soak-serve thorough check lint docs browser format demo clean
+.PHONY: test quick soak soak-serve thorough check lint lint-python lint-javascript docs browser format demo clean
 
 # A process for each core, and the one that is done first takes over tests from another. One more saves nothing (measured).
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
-# The browser is installed while pip installs the rest.
+# The browser is installed while pip installs the rest, and Python is checked while npm installs the tools for JavaScript.
 MAKEFLAGS += --jobs=2
 
 # The JavaScript that needs no browser.
@@ -57,10 +57,14 @@ check: lint
 	$(BIN)/mypy
 	$(NODE_TESTS)
 
-lint: $(READY) $(PAGES)
+lint: lint-python lint-javascript
+
+lint-python: $(READY)
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/python tools/prose.py
+
+lint-javascript: $(READY) $(PAGES)
 	$(BIN)/node node_modules/.bin/biome check --error-on-warnings
 	$(BIN)/node node_modules/.bin/tsc -p jsconfig.json
 
