@@ -53,7 +53,7 @@ class Read:
 
 @pytest.fixture(scope="module", autouse=True)
 def whole_book() -> Iterator[None]:
-    """Whole splits, generated each time that they are read."""
+    """Whole splits."""
     use_whole_book()
     yield
     use_short_book()
@@ -451,3 +451,7 @@ def test_a_split_has_its_size_can_be_read_again_and_is_the_start_of_a_longer_one
     assert sum(1 for _ in pairs) == len(pairs) == 50  # type: ignore[arg-type]
     assert list(pairs) == list(pairs) == list(islice(load(90)["train"], 50))
     assert list(pairs) != list(load(50, seed=2)["train"])
+    new = load(60, seed=3)["train"]
+    one, other = iter(new), iter(new)  # which are kept when either comes to the end
+    assert next(one) == next(other)
+    assert list(one) == list(other) == list(new)[1:]
