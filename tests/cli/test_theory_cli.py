@@ -198,9 +198,9 @@ def test_sizes_that_cannot_be_get_a_sentence(arguments: tuple[str, ...], reason:
     assert reason in str(result.exception)
 
 
-@pytest.mark.parametrize("task", EXERCISES)
+@pytest.mark.parametrize("task", SETUPS)
 def test_figures_are_drawn_in_dark_too(task: str) -> None:
-    figure = draw(EXERCISES[task].run(replace(SETUPS[task.partition("-")[0]], samples=20)), DARK)
+    figure = draw(EXERCISES[task].run(replace(SETUPS[task], samples=20)), DARK)
     figure.draw_without_rendering()
     assert to_hex(figure.get_facecolor()) == DARK.paper
     assert not {to_hex(text.get_color()) for text in figure.findobj(Text)} & {LIGHT.ink, "#000000"}

@@ -33,7 +33,7 @@ texts = st.lists(
 )
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(texts)
 def test_chrf_of_all_pairs_is_that_of_sacrebleu(texts: list[str]) -> None:
     found = pairwise_chrf(texts)

@@ -138,6 +138,14 @@ def test_a_query_from_the_keys_follows_the_one_that_swings(seed: int, s: float, 
         assert fits(rate_of("", np.abs(drawn.share - 0.5) > off, rate))
 
 
+def test_noise_in_all_directions_is_part_of_the_share() -> None:
+    rng = np.random.default_rng(6)
+    noise = KeyNoise.of_first(4, 0.02, 0.05)
+    drawn = resample(orthonormal(4, 5, rng), noise, one_head(4.0), SAMPLES, rng, 1.0)
+    assert fits(deviation_of("", drawn.share, closed_form.share_of_first(4.0, 0.02, 0.0, 0.05)))
+    assert not fits(deviation_of("", drawn.share, closed_form.share_of_first(4.0, 0.02, 0.0)))
+
+
 def test_the_covariance_of_the_keys_is_that_of_1_5() -> None:
     rng = np.random.default_rng(3)
     means = orthonormal(3, 4, rng)
