@@ -259,12 +259,7 @@ def test_weights_beyond_half_precision_are_refused(run: Path, tmp_path: Path) ->
 # -- what Python and JavaScript have in common ------------------------------------------------------------
 
 
-def test_maps_have_as_many_shades_as_the_style_sheet() -> None:
-    [levels] = re.findall(r"^const LEVELS = (\d+);", (HERE / "page" / "shown.js").read_text("utf-8"), re.M)
-    assert int(levels) == LEVELS
-
-
-def test_both_languages_have_all_texts() -> None:
+def test_languages_have_all_texts_and_maps_all_shades() -> None:
     text = (HERE / "page" / "texts.js").read_text(encoding="utf-8")
     blocks = re.findall(r"^  (\w\w): \{\n(.*?)^  \},", text, re.M | re.S)
     keys: dict[str, dict[str, Any]] = {
@@ -285,6 +280,8 @@ def test_both_languages_have_all_texts() -> None:
     for code, values in errors:
         given = set(re.findall(r"(?:^|, )(\w+)", values))
         assert given >= set(re.findall(r"\{(\w+)\}", keys["en"][code])), code
+    [levels] = re.findall(r"^const LEVELS = (\d+);", (HERE / "page" / "shown.js").read_text("utf-8"), re.M)
+    assert int(levels) == LEVELS
 
 
 def test_all_that_an_address_holds_is_documented() -> None:

@@ -22,7 +22,7 @@ def leaves(tree: dict[str, Any], group: str = "") -> dict[str, Any]:
     return found
 
 
-def test_every_setting_is_listed_with_its_default_and_explained() -> None:
+def test_settings_are_listed_explained_and_limited() -> None:
     settings = list_settings(RunConfig())
     assert {setting.name: setting.default for setting in settings} == leaves(RunConfig().model_dump())
     for setting in settings:
@@ -35,9 +35,6 @@ def test_every_setting_is_listed_with_its_default_and_explained() -> None:
     )  # its limit is only what fits into 64 bits
     assert by_name["text.unit"].choices == ("word", "bpe")
     assert by_name["model.attention"].choices == ATTENTIONS
-
-
-def test_the_limits_in_words_are_those_that_are_enforced() -> None:
     for setting in list_settings(RunConfig()):
         for part in setting.type.split(", ")[1:]:
             word, number = part.rsplit(" ", 1)

@@ -150,11 +150,20 @@ def test_a_base_may_be_a_file_beside_the_study_and_settings_of_a_dataset_are_var
     assert study.factors == ("data.bilderbuch.pairs",)
 
 
-def test_a_relative_path_is_in_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_data_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "pairs").mkdir()
     monkeypatch.chdir(tmp_path)
     study = declared(tmp_path, LEAST + '[settings.data]\nbitext = "pairs"\n[factors]\nattention = ["mean"]\n')
     assert study.runs[0].config.data.bitext == str(tmp_path / "pairs")
+    here, beside = tmp_path / "here", tmp_path / "beside"
+    for folder in (here, beside):
+        folder.mkdir()
+    for place in (here / "both.tsv", beside / "both.tsv", here / "only.tsv"):
+        place.write_text("a\tb\n", encoding="utf-8")
+    monkeypatch.chdir(here)
+    text = LEAST + '[factors]\n"data.bitext" = ["both.tsv", "only.tsv", "none.tsv", "bilderbuch"]\n'
+    found = [run.config.data.bitext for run in declared(beside, text).runs]
+    assert found == [str(beside / "both.tsv"), str(here / "only.tsv"), "none.tsv", "bilderbuch"]
 
 
 @pytest.mark.parametrize(
@@ -233,18 +242,6 @@ def test_the_studies_that_are_shipped_ask_what_they_say() -> None:
     assert studies["beam"].beams == (1, 5, 10, 20, 50)
     assert studies["small"].runs[0].config.data.bitext == "bilderbuch"
     assert len(studies["small"].seeds) == 3
-
-
-def test_data_is_looked_for_beside_the_study_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    here, beside = tmp_path / "here", tmp_path / "beside"
-    for folder in (here, beside):
-        folder.mkdir()
-    for place in (here / "both.tsv", beside / "both.tsv", here / "only.tsv"):
-        place.write_text("a\tb\n", encoding="utf-8")
-    monkeypatch.chdir(here)
-    text = LEAST + '[factors]\n"data.bitext" = ["both.tsv", "only.tsv", "none.tsv", "bilderbuch"]\n'
-    found = [run.config.data.bitext for run in declared(beside, text).runs]
-    assert found == [str(beside / "both.tsv"), str(here / "only.tsv"), "none.tsv", "bilderbuch"]
 
 
 def test_a_study_that_ships_is_found_by_its_name(tmp_path: Path) -> None:

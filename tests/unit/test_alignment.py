@@ -43,7 +43,7 @@ def test_attention_that_lags_fits_one_word_earlier() -> None:
     assert by_offset[-1].error == 0
 
 
-def test_an_error_worked_out_by_hand() -> None:
+def test_links_as_text_and_an_error_by_hand() -> None:
     # A = 4 links, S = 3, P = S and two more; A and S share 2, A and P share 3.
     gold = GoldLinks.of([(0, 0), (1, 2), (2, 2)], [(3, 3), (4, 4)])
     score = compare_links([(((0, 0), (1, 1), (2, 2), (3, 3)), gold)])
@@ -52,6 +52,8 @@ def test_an_error_worked_out_by_hand() -> None:
     assert score.recall == pytest.approx(2 / 3)
     assert score.f1 == pytest.approx(2 * (3 / 4) * (2 / 3) / (3 / 4 + 2 / 3))
     assert score.error == pytest.approx(1 - (2 + 3) / (4 + 3))
+    assert GoldLinks.of([(0, 0), (1, 2)]).pharaoh == "0-0 1-2"
+    assert GoldLinks.of([(0, 0)], [(10, 2), (0, 0)]).pharaoh == "0-0 10?2"
 
 
 @given(st.lists(st.tuples(links, links, links), max_size=5))
@@ -74,11 +76,6 @@ def test_pharaoh_is_read_back(sure: Some, possible: Some) -> None:
     gold = GoldLinks.of(sure, possible)
     assert parse_pharaoh(gold.pharaoh) == gold
     assert parse_pharaoh(gold.pharaoh.replace("?", "p")) == gold
-
-
-def test_pharaoh_as_text() -> None:
-    assert GoldLinks.of([(0, 0), (1, 2)]).pharaoh == "0-0 1-2"
-    assert GoldLinks.of([(0, 0)], [(10, 2), (0, 0)]).pharaoh == "0-0 10?2"
 
 
 @pytest.mark.parametrize("line", ["0:0", "0-", "a-b", "0-0-0", "-1-2", "0–1", "٠-١"])

@@ -90,7 +90,7 @@ def test_what_is_no_size_is_refused(size: str) -> None:
         PictureSize.parse(size)
 
 
-def test_a_chart_grows_with_its_text() -> None:
+def test_a_chart_grows_with_its_text_or_shrinks_to_fit() -> None:
     figure = Style(THEMES["light"], title="A $5 title", font_size=20).draw(laid_out)
     width, height = figure.get_size_inches()
     assert width == 8
@@ -102,9 +102,6 @@ def test_a_chart_grows_with_its_text() -> None:
     assert axes.lines[0].get_linewidth() == 2 * usual.lines[0].get_linewidth()
     figure.draw_without_rendering()
     assert {label.get_fontsize() for label in axes.get_xticklabels()} == {20}
-
-
-def test_a_chart_has_the_sides_that_were_asked_for_and_shrinks_to_fit() -> None:
     figure = Style(THEMES["light"], size=PictureSize.parse("2x2")).draw(laid_out)
     assert tuple(figure.get_size_inches()) == (2, 2)
     [axes] = figure.axes

@@ -192,16 +192,6 @@ def translated(hypotheses: list[str], scores: list[float]) -> TranslatedSplit:
     return TranslatedSplit({}, count_bleu(hypotheses, references), hypotheses, scores)
 
 
-def test_a_wider_beam_that_finds_the_same() -> None:
-    narrow, wide = translated(BAD, [-3.0] * 60), translated(BAD, list(-3.0 + np.linspace(-1e-6, 1e-6, 60)))
-    [repair] = compare_beams("mean", "test", {1: [narrow], 5: [wide]})
-    assert (repair.better, repair.worse, repair.bleu_narrow, repair.bleu_wide) == (0, 0, None, None)
-    assert repair.in_words == (
-        "mean on test: beam 5 repairs no search error of greedy search. "
-        "One run: this says nothing about other seeds. Only 60 sentences: a small sample."
-    )
-
-
 def test_a_wider_beam_that_repairs_errors() -> None:
     """It repairs the first sentence of each three, and does worse by the model on the second."""
     wide_texts = [good if i % 3 < 2 else bad for i, (good, bad) in enumerate(zip(GOOD, BAD, strict=True))]
@@ -221,7 +211,7 @@ def test_a_wider_beam_that_repairs_errors() -> None:
     assert repair.in_words.endswith(". 2 runs: a small sample. Only 60 sentences: a small sample.")
 
 
-def test_the_sentence_about_a_beam_says_on_how_many_runs_it_rests() -> None:
+def test_the_sentence_about_a_beam() -> None:
     narrow, wide = translated(BAD * 4, [-3.0] * 240), translated(GOOD * 4, [-2.0] * 240)
     for count, share, end in (
         (1, "240 of 240 sentences (100%)", " One run: this says nothing about other seeds."),
@@ -231,3 +221,10 @@ def test_the_sentence_about_a_beam_says_on_how_many_runs_it_rests() -> None:
         said = compare_beams("mean", "test", {1: [narrow] * count, 5: [wide] * count})[0].in_words
         assert share in said
         assert said.endswith(end)
+    narrow, wide = translated(BAD, [-3.0] * 60), translated(BAD, list(-3.0 + np.linspace(-1e-6, 1e-6, 60)))
+    [repair] = compare_beams("mean", "test", {1: [narrow], 5: [wide]})
+    assert (repair.better, repair.worse, repair.bleu_narrow, repair.bleu_wide) == (0, 0, None, None)
+    assert repair.in_words == (
+        "mean on test: beam 5 repairs no search error of greedy search. "
+        "One run: this says nothing about other seeds. Only 60 sentences: a small sample."
+    )

@@ -128,20 +128,17 @@ def test_special_ids_and_words_never_seen() -> None:
     assert WORD.decode(encoded.ids) == "Der ⁇ (⁇) schläft."
 
 
-def test_rare_words_become_unknown_and_the_vocabulary_has_a_limit() -> None:
+def test_tokens_can_be_read_and_rare_words_are_unknown() -> None:
+    assert [BPE.token(i) for i in (PAD, BOS, EOS, UNK)] == ["<pad>", "<s>", "</s>", "<unk>"]
+    assert "".join(BPE.token(i) for i in BPE.encode("Der Hund").ids) == "▁Der▁Hund"
+    assert "\\xf0" in [BPE.token(i) for i in BPE.encode("👍").ids]
+    assert WORD.token(WORD.encode("Hund").ids[0]) == "Hund"
     lines = ["oft oft selten", *(f"wort{number} wort{number}" for number in range(400))]
     rare = Tokenizer.train(lines, TextConfig(unit="word", minimum_frequency=2))
     assert rare.encode("oft selten").ids[1] == UNK
     assert rare.size == 4 + 401
     assert Tokenizer.train(lines, TextConfig(unit="word", vocabulary_size=300)).size == 300
     assert Tokenizer.train(SENTENCES, TextConfig(vocabulary_size=300)).size == 300
-
-
-def test_tokens_can_be_read() -> None:
-    assert [BPE.token(i) for i in (PAD, BOS, EOS, UNK)] == ["<pad>", "<s>", "</s>", "<unk>"]
-    assert "".join(BPE.token(i) for i in BPE.encode("Der Hund").ids) == "▁Der▁Hund"
-    assert "\\xf0" in [BPE.token(i) for i in BPE.encode("👍").ids]
-    assert WORD.token(WORD.encode("Hund").ids[0]) == "Hund"
 
 
 # The words of ids that a model produced

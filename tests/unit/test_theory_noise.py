@@ -81,15 +81,6 @@ def test_quadrature_agrees_with_an_adaptive_one(s: float, beta: float) -> None:
     assert closed_form.mean_lean(s, beta) == pytest.approx(lean, abs=1e-4)
 
 
-@pytest.mark.parametrize("s", [5.0, 50.0, 1000.0, 20_000.0])
-def test_steep_logistics_are_still_integrated(s: float) -> None:
-    """As s grows a head's weight becomes 1 or 0, and its mean the probability that lambda > ln(m-1)/s."""
-    beta, keys = 0.3, 9
-    mean = closed_form.head_weight(keys, s, beta).mean
-    limit = float(norm.cdf((1 - math.log(keys - 1) / s) / math.sqrt(beta)))
-    assert mean == pytest.approx(limit, abs=1.0 / s)
-
-
 def test_without_noise_nothing_spreads() -> None:
     assert closed_form.weight_of_first(8, 3.0, 0.0).deviation == 0
     expected = math.exp(3) / (2 * math.exp(3) + 6)
