@@ -25,7 +25,7 @@ Lovelace,Ada,ada@example.org,Beendet,"3. Mai 2026 10:00","3. Mai 2026 10:20","20
 "Aufgabe 1.2: Zwei Werte mitteln","c(k_a + k_b)","Aufgabe 1.4: Zwei Köpfe, Schlüssel wie in 1.3","c mu_a; c mu_b"
 Babbage,Ben,ben@example.org,Beendet,"3. Mai 2026 10:01","3. Mai 2026 10:20","19 Minuten",-,\
 "Aufgabe 1.2: Zwei Werte mitteln",-,"Aufgabe 1.4: Zwei Köpfe, Schlüssel wie in 1.3","c mu_a; c mu_a"
-Gesamtdurchschnitt,,,,,,,,,,,
+Gesamtdurchschnitt,,,,,,,-,-,-,-,-
 """
 CANVAS = """name,id,sis_id,section,section_id,section_sis_id,submitted,attempt,"48211: 1.2 Averaging two values. \
 Find a query",1.5,"48212: 1.4 Two heads: the keys are those of 1.3",1.5,n correct,n incorrect,score

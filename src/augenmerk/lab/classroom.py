@@ -157,7 +157,8 @@ class ClassReport(Shown):
         ]
         yield make_table(["student", "points", "mistakes"], rows, left=1)
         yield ""
-        yield f"{len(self.reports):,} submissions, with the inputs of --seed {self.seed}."
+        count = len(self.reports)
+        yield f"{count:,} submission{'s' if count > 1 else ''}, with the inputs of --seed {self.seed}."
         yield f"[dim]{ISOLATION[self.isolation]}[/]"
 
     def format_csv(self) -> bytes:
@@ -190,7 +191,8 @@ class ClassReport(Shown):
         graded = [{"student": each.name, "verdict": ""} for each in self.reports for _ in each.results]
         tasks = [self._summarise(name) for name in (one.exercise for one in self.reports[0].results)]
         questions = {
-            name: {"title": each.title, "text": each.texts["en"].question} for name, each in EXERCISES.items()
+            name: {"title": each.title, "text": each.texts["en"].question, "statements": ()}
+            for name, each in EXERCISES.items()
         }
         context = {"graded": graded, "tasks": tasks, "questions": questions, "unread": ()}
         return render_template("grades.html", {**context, "title": "Which mistakes were made"}).encode()
@@ -291,8 +293,8 @@ def grade(
             atomic_write(path, [make()])
             on_written(path)
     if files[-1] is not None:
-        for written in write_gradescope(report, files[-1]):
-            on_written(written)
+        write_gradescope(report, files[-1])
+        on_written(files[-1])
     return report
 
 
@@ -356,7 +358,7 @@ def _start_judge(stack: ExitStack) -> subprocess.Popen[str]:
     return judge
 
 
-def write_gradescope(report: ClassReport, path: Path) -> list[Path]:
+def write_gradescope(report: ClassReport, path: Path) -> None:
     """Writes results.json of a single submission, or one for each student into a folder."""
     if path.suffix == ".json":
         if len(report.reports) != 1:
@@ -369,4 +371,3 @@ def write_gradescope(report: ClassReport, path: Path) -> list[Path]:
         files = {path / f"{_UNSAFE.sub('_', each.name)}.json": each for each in report.reports}
     for file, each in files.items():
         atomic_write(file, [format_json(make_gradescope(each), indent=1).encode()])
-    return list(files)

@@ -136,7 +136,7 @@ def _find_task_of(number: int, headings: Sequence[str], rows: Sequence[Sequence[
     for beside in (form.format(response[1]) for form in _OF_MOODLE):
         for i, other in enumerate(headings):
             if other.strip().casefold() == beside:
-                tasks = {find_task(row[i]) for row in rows if i < len(row) and row[i].strip()}
+                tasks = {find_task(row[i]) for row in rows if i < len(row)} - {""}
                 return tasks.pop() if len(tasks) == 1 else ""
     return ""
 

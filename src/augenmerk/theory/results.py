@@ -153,7 +153,7 @@ MISTAKES: Mapping[str, str] = {
     "lengths left out": "The lengths of the keys are part of every product with them.",
     "other logits": "Each product has the length of its own key as a factor, or its square, and no other.",
     "another statement": "The products are right, but the statement does not follow from them.",
-    "incomplete": "There are fewer formulas than the task asks for.",
+    "incomplete": "There are fewer formulas than the task asks for, or no statement.",
     "another output": "c_2 comes out differently: what is the largest product of x_2?",
     "wrong value": "Each input attends to one input, but V does not make the wanted output of it.",
     "attention is spread": "An input attends to several inputs.",

@@ -177,7 +177,7 @@ export const THEORY_TEXTS = {
     "mistake other logits":
       "Jedes Produkt hat die Länge des eigenen Schlüssels als Faktor, oder ihr Quadrat, und keine andere.",
     "mistake another statement": "Die Produkte stimmen, aber die Aussage folgt nicht aus ihnen.",
-    "mistake incomplete": "Es sind weniger Formeln, als die Aufgabe verlangt.",
+    "mistake incomplete": "Es sind weniger Formeln, als die Aufgabe verlangt, oder es fehlt die Aussage.",
     "mistake another output": "c_2 ist etwas anderes: Welches Produkt mit x_2 ist das größte?",
     "mistake wrong value":
       "Jede Eingabe beachtet eine Eingabe, aber V macht daraus nicht die gewünschte Ausgabe.",
