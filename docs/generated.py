@@ -7,6 +7,7 @@ the site is built.
 import inspect
 import json
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import groupby
@@ -20,6 +21,7 @@ import augenmerk
 from augenmerk.base.config import PRESETS, RunConfig, load_config
 from augenmerk.base.settings import Setting, Settings, format_value, list_settings, read_meanings
 from augenmerk.cli import app
+from augenmerk.lab.exercises import EXERCISES
 from augenmerk.study import plan
 from augenmerk.study.session import study as study_in_python
 
@@ -257,9 +259,38 @@ def write_results() -> Lines:
         )
 
 
+def write_lab() -> Lines:
+    """Lists the exercises of the code lab."""
+    rows = (
+        [f"`{each.name}`", each.title, f"`{each.object}`", f"{each.points:g}"] for each in EXERCISES.values()
+    )
+    yield from write_table(("exercise", "what to write", "its name in `lab.py`", "points"), rows)
+
+
+def write_lab_answers() -> Lines:
+    """Checks the seeded answers, and counts those whose mistakes are named."""
+    from augenmerk.lab.grading import grade
+
+    bank = tomllib.loads((DOCS.parent / "tests/support/lab_answers.toml").read_text(encoding="utf-8"))
+    counts = {name: [0, 0, 0, 0] for name in (*EXERCISES, "all")}
+    for answer in bank["answers"]:
+        exercise, names = EXERCISES[answer["exercise"]], dict[str, Any]()
+        exec(compile(bank["imports"] + answer["code"], "lab.py", "exec"), names)
+        found = grade(exercise, names[exercise.object], 1, ["lab.py"])
+        expected = set(answer["mistakes"])
+        named = {each["mistake"] for each in found["findings"]} - {"device"} == expected
+        for row in (counts[exercise.name], counts["all"]):
+            row[2 if expected else 0] += 1
+            row[3 if expected else 1] += named if expected else found["verdict"] == "right"
+    rows = ([name, *map(str, row)] for name, row in counts.items())
+    yield from write_table(("exercise", "right", "found right", "with mistakes", "named as expected"), rows)
+
+
 WRITERS: dict[str, Callable[[], Lines]] = {
     "cli": write_cli,
     "http": write_http,
+    "lab": write_lab,
+    "lab_answers": write_lab_answers,
     "python": write_python,
     "results": write_results,
     "settings": write_settings,

@@ -4,6 +4,7 @@ import json
 import tomllib
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -16,18 +17,7 @@ from augenmerk.lab.outcomes import call
 from augenmerk.model.attention import MeanPool, SingleQueryScaledDotProductAttention
 
 SEED = 1
-ANSWERS = tomllib.loads(
-    (Path(__file__).parents[1] / "support" / "lab_answers.toml").read_text(encoding="utf-8")
-)["answers"]
-IMPORTS = """
-import math
-from collections import Counter
-
-import numpy as np
-import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
-"""
+BANK = tomllib.loads((Path(__file__).parents[1] / "support" / "lab_answers.toml").read_text(encoding="utf-8"))
 FREE = {"device", "precision lost"}
 """What is remarked on, but costs nothing."""
 
@@ -38,12 +28,15 @@ def test_every_mistake_changes_the_result_and_differs_from_the_others(name: str)
     exercise = EXERCISES[name]
     cases = exercise.make_cases(SEED)
     reference = compile_reference(name)
+    right = [call(reference, case) for case in cases]
     found = []
     for mistake in exercise.mistakes:
         mutant = compile_reference(name, mistake.edits)
         assert mutant is not None, f"{mistake.id}: an edit does not apply"
         outcomes = [call(mutant, case) for case in cases]
-        right = [call(reference, case, each.weights) for case, each in zip(cases, outcomes, strict=True)]
+        if isinstance(reference, type):  # which computes with the weights of the answer
+            pairs = zip(cases, outcomes, strict=True)
+            right = [call(reference, case, each.weights) for case, each in pairs]
         same = all(one.equals(other) for one, other in zip(outcomes, right, strict=True))
         assert not same or mistake.accepted, f"{mistake.says} changes nothing"
         found.append((mistake, outcomes))
@@ -87,7 +80,7 @@ def test_what_is_written_is_a_sheet_a_skeleton_and_a_notebook(tmp_path: Path) ->
 
 def define(exercise: str, code: str) -> object:
     names: dict[str, object] = {"__name__": "answers"}
-    exec(compile(IMPORTS + code, "lab.py", "exec"), names)
+    exec(compile(BANK["imports"] + code, "lab.py", "exec"), names)
     return names[EXERCISES[exercise].object]
 
 
@@ -95,7 +88,7 @@ def define(exercise: str, code: str) -> object:
 def test_mistakes_of_seeded_answers_are_named_and_right_answers_are_right(exercise: str) -> None:
     """The counts are in docs/guides/code-lab.md."""
     missed = []
-    for each in ANSWERS:
+    for each in BANK["answers"]:
         if each["exercise"] == exercise:
             found = grade(EXERCISES[exercise], define(exercise, each["code"]), SEED, ["lab.py"])
             mistakes = {finding["mistake"] for finding in found["findings"]}
@@ -104,3 +97,49 @@ def test_mistakes_of_seeded_answers_are_named_and_right_answers_are_right(exerci
             if found["verdict"] != verdict or mistakes - FREE != expected - FREE or expected - mistakes:
                 missed.append((each["about"], mistakes))
     assert missed == []
+
+
+def test_a_rubric_decides_the_points(tmp_path: Path) -> None:
+    path = tmp_path / "rubric.toml"
+    lab.write_rubric(path)
+    code = next(each["code"] for each in BANK["answers"] if each["mistakes"] == ["no scale"])
+    answer = define("attention", code)
+    assert lab.check(attention=answer, rubric=path).points == lab.check(attention=answer).points == 3.5
+    path.write_text('[attention]\npoints = 10\nloses = { "no scale" = 0.1 }\n', encoding="utf-8")
+    report = lab.check(attention=answer, rubric=path)
+    assert (report.points, report.possible) == (9.0, 10.0)
+    assert report["attention"].findings[0].mistake == "no scale"
+    for wrong, said in (
+        ("[attention]\npoints = -1\n", "expected a number"),
+        ("[attentoin]\n", "no exercise"),
+        ("[attention]\nloses = 3\n", "expected a number"),
+        ("[attention]\npoint = 3\n", "unknown key"),
+        ("attention", "not TOML"),
+    ):
+        path.write_text(wrong, encoding="utf-8")
+        with pytest.raises(AugenmerkError, match=said):
+            lab.check(attention=answer, rubric=path)
+
+
+def test_a_mistake_without_a_name_shows_the_smallest_input_and_the_result_that_is_wrong() -> None:
+    def mean(_: object, states: torch.Tensor, mask: object = None) -> object:  # noqa: ARG001
+        return states.mean(0) + 7, torch.full(states.shape[1::-1], 1 / len(states))
+
+    report = lab.check(mean=mean)
+    assert "attended_val is wrong, but not alpha" in report["mean"].findings[0].says
+    assert report["mean"].example["case"] == "one sentence"
+    assert "expected" in str(report)
+    assert "one sentence" in report._repr_html_()
+
+
+def test_what_to_check_is_a_file_or_answers() -> None:
+    several: list[dict[str, Any]] = [
+        {},
+        {"path": "lab.py", "bleu": len},
+        {"bleu": len, "exercises": ["mask"]},
+    ]
+    for wrong in several:
+        with pytest.raises(AugenmerkError, match="either a file"):
+            lab.check(**wrong)
+    with pytest.raises(AugenmerkError, match="no exercise"):
+        lab.check(blue=len)

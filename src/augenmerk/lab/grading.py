@@ -22,6 +22,8 @@ from augenmerk.lab.outcomes import (
     call,
     list_missing_layers,
     list_tensors,
+    same,
+    show_shape,
     to_double,
     to_trained,
 )
@@ -142,32 +144,56 @@ def _explain(
     files: Sequence[str],
 ) -> None:
     """Names the mistakes, or shows the smallest input on which the answer is wrong."""
-    named = name_mistakes(exercise, cases, outcomes, expected)
-    if named and all(mistake.accepted for mistake, _ in named):
+    every = [*zip(cases, outcomes, expected, strict=True)]
+    named = name_mistakes(exercise, *zip(*every, strict=True))
+    failed = next((each for each in outcomes if each.error is not None), None)
+    missing = list_missing_layers(expected[0], outcomes[0]) if not named else []
+    if missing and (outcomes[0].weights or failed is None):
+        found.add(say_observed("layers missing", " and no ".join(missing)))
+    elif not named and failed is not None and failed.error is not None:
+        # What the answer returns where it does not fail may have a name.
+        part = [each for each in every if each[1].error is None]
+        if not all(one.equals(other) for _, one, other in part):
+            named = name_mistakes(exercise, *zip(*part, strict=True))
+            named = [each for each in named if not each[0].accepted]
+        found.add(say_observed("error", explain_error(failed.error, files)))
+    elif named and all(mistake.accepted for mistake, _ in named):
         found.passed = len(cases)
         found.remarks += [sentence for _, sentence in named]
         return
     for each in named:
         found.add(each)
-    case, outcome, wanted = next(
-        each for each in zip(cases, outcomes, expected, strict=True) if not each[1].equals(each[2])
-    )
-    got = explain_error(outcome.error, files) if outcome.error else show_value(outcome.value)
-    missing = list_missing_layers(wanted, outcome) if not named else []
-    if missing and (outcome.weights or outcome.error is None):
-        found.add(say_observed("layers missing", " and no ".join(missing)))
-    elif not named and outcome.error is not None:
-        found.add(say_observed("error", got))
-    elif not named:
+    case, outcome, wanted = next(each for each in every if not each[1].equals(each[2]))
+    if not found.findings:
+        failures = f"{found.experiments - found.passed} of {found.experiments} experiments"
         found.add(
-            say_observed("wrong result", f"{found.experiments - found.passed} of {len(cases)} experiments")
+            say_observed("wrong result", f"{failures}: {_compare(exercise, outcome.value, wanted.value)}")
         )
+    got = type(outcome.error).__name__ if outcome.error else show_value(outcome.value)
     found.example = {
         "case": case.name,
         "input": ", ".join(map(show_value, (*case.sizes, *case.arguments))),
         "expected": show_value(wanted.value),
         "got": got,
     }
+
+
+def _compare(exercise: Exercise, got: Any, wanted: Any) -> str:
+    """Returns which of the results is wrong, or has a wrong shape, in words."""
+    names = exercise.returns
+    if len(names) == 1:
+        got, wanted = [got], [wanted]
+    if not isinstance(got, list) or len(got) != len(names):
+        return f"{' and '.join(names)} are asked for, as a tuple"
+    right = []
+    for name, ours, theirs in zip(names, got, wanted, strict=True):
+        shapes = [show_shape(each) for each in (ours, theirs) if isinstance(each, Tensor)]
+        if len(set(shapes)) == 2:
+            return f"{name} has the shape {shapes[0]} instead of {shapes[1]}"
+        right += [name] if same(ours, theirs) else []
+    wrong = [name for name in names if name not in right]
+    verb = "is" if len(wrong) == 1 and not wrong[0].endswith("s") else "are"
+    return f"{' and '.join(wrong)} {verb} wrong{', but not ' if right else ''}{' and '.join(right)}"
 
 
 def _look_closer(
@@ -203,7 +229,8 @@ def find_line(error: BaseException, files: Sequence[str]) -> str:
     if not frames:
         return ""
     cell = f"{frames[-1].filename}, " if frames[-1].filename.startswith("cell ") else ""
-    return f"{cell}line {frames[-1].lineno}, {shorten((frames[-1].line or '').strip(), 80)}"
+    code = shorten((frames[-1].line or "").strip(), 80)
+    return f"{cell}line {frames[-1].lineno}{f', {code}' if code else ''}"
 
 
 def explain_error(error: BaseException, files: Sequence[str]) -> str:
@@ -229,9 +256,8 @@ def explain_error(error: BaseException, files: Sequence[str]) -> str:
 def show_value(value: Any) -> str:
     """Returns a value as text: the numbers of a small tensor, and the shape of a larger one."""
     if isinstance(value, Tensor):
-        shape = " x ".join(map(str, value.shape))
         if value.numel() > MAX_SHOWN:
-            return f"<{shape}>"
+            return f"<{show_shape(value)}>"
         value = value.tolist()
     if isinstance(value, list | tuple):
         return shorten(f"[{', '.join(map(show_value, value))}]", 200)

@@ -6,26 +6,22 @@ with two mistakes are tried, and results in another shape.
 
 import __future__
 
-import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from itertools import combinations, permutations
 from operator import methodcaller
-from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
-from augenmerk.lab.exercises import EXERCISES, Exercise, Mistake
+from augenmerk.lab.exercises import COMMON, EXERCISES, Exercise, Mistake
 from augenmerk.lab.outcomes import Case, Outcome, call
-
-_COMMON = tomllib.loads(Path(__file__).with_name("mistakes.toml").read_text("utf-8"))
-SHAPES = {each["id"]: Mistake(**each) for each in _COMMON["shapes"]}
-OBSERVED = {each["id"]: Mistake(**each) for each in _COMMON["observed"]}
 
 Named = tuple[Mistake, str]
 """A mistake and the sentence about it."""
 Change = Callable[[Any], Any]
+FIRST_CASES, MOST_PROMISING = 2, 6
+"""A third mistake is sought for so many pairs that explain so many cases; more would take long."""
 
 
 @cache
@@ -64,47 +60,64 @@ def name_mistakes(
 
     An accepted alternative explains an outcome too, and is returned as it is.
     """
+    if all(each.error for each in outcomes):
+        return []
     changes = list(_list_changes(exercise, [each.value for each in expected]))
-    # The case that differs first is compared first: most candidates fail it.
+    # Cases that differ from the reference are compared first: most candidates fail the first of them.
     order = sorted(range(len(cases)), key=lambda n: outcomes[n].equals(expected[n]))
 
-    def fits(edits: tuple[str, ...], change: Change | None = None) -> bool:
+    def count(edits: tuple[str, ...], change: Change | None = None) -> int:
+        """Returns how many cases such a reference explains, up to the first that it does not."""
         reference = compile_reference(exercise.name, edits)
-        if reference is None:
-            return False
-        for n in order:
+        for done, n in enumerate(order if reference else ()):
             made = call(reference, cases[n], outcomes[n].weights) if edits else expected[n]
-            if change is not None and made.error is None:
-                try:
-                    made = Outcome(change(made.value))
-                except (IndexError, TypeError):  # a result of another shape than the reference's
-                    return False
+            try:
+                made = Outcome(change(made.value)) if change and made.error is None else made
+            except (IndexError, TypeError):  # a result of another shape than the reference's
+                return done
             if not outcomes[n].equals(made):
-                return False
-        return any(each.error is None for each in outcomes)
+                return done
+        return len(order) if reference else 0
 
     for named, change in changes:
-        if fits((), change):
+        if count((), change) == len(order):
             return [named]
     for mistake in exercise.mistakes:
-        if fits(mistake.edits):
+        if count(mistake.edits) == len(order):
             return [(mistake, mistake.says)]
     for mistake in exercise.mistakes:
         for named, change in changes:
-            if fits(mistake.edits, change):
-                return _without_accepted((mistake, mistake.says), named)
+            if count(mistake.edits, change) == len(order):
+                return _without_accepted([(mistake, mistake.says), named])
+    found = _find_several(exercise, count, len(order))
+    return _without_accepted([(each, each.says) for each in found])
+
+
+def _find_several(
+    exercise: Exercise, count: Callable[[tuple[str, ...]], int], cases: int
+) -> tuple[Mistake, ...]:
+    """Returns two mistakes that explain all cases, or three of which two explain the first cases."""
     tried = set[str | None]()
-    for one, other in combinations(exercise.mistakes, 2):
-        for edits in (one.edits + other.edits, other.edits + one.edits):
+    promising = []
+    for pair in combinations(exercise.mistakes, 2):
+        for one, other in (pair, pair[::-1]):
+            edits = one.edits + other.edits
             source = edit_source(exercise, edits)
-            if one.id != other.id and source not in tried and fits(edits):
-                return _without_accepted((one, one.says), (other, other.says))
+            explained = 0 if one.id == other.id or source in tried else count(edits)
             tried.add(source)
-    return []
+            if explained == cases:
+                return pair
+            if explained >= FIRST_CASES:
+                promising.append((pair, edits))
+    for pair, edits in promising[:MOST_PROMISING]:
+        for third in exercise.mistakes:
+            if cases in (count(edits + third.edits), count(third.edits + edits)):
+                return *pair, third
+    return ()
 
 
-def _without_accepted(*named: Named) -> list[Named]:
-    return [each for each in named if not each[0].accepted] or list(named)
+def _without_accepted(named: list[Named]) -> list[Named]:
+    return [each for each in named if not each[0].accepted] or named
 
 
 def _list_changes(exercise: Exercise, expected: Sequence[Any]) -> Iterator[tuple[Named, Change]]:
@@ -136,12 +149,12 @@ def _list_changes(exercise: Exercise, expected: Sequence[Any]) -> Iterator[tuple
 
 
 def _say(mistake: str, **filled: str) -> Named:
-    return SHAPES[mistake], SHAPES[mistake].says.format(**filled)
+    return COMMON[mistake], COMMON[mistake].says.format(**filled)
 
 
 def say_observed(mistake: str, output: str = "", line: str = "") -> Named:
     """Returns a mistake that does not come from a comparison, with its sentence."""
-    found = OBSERVED[mistake]
+    found = COMMON[mistake]
     sentence = found.says.format(output=output, line=line)
     return found, sentence[:1].upper() + sentence[1:]
 
@@ -162,9 +175,3 @@ def _at(place: int, count: int, change: Change) -> Change:
         return parts
 
     return changed
-
-
-def list_mistakes(exercise: Exercise) -> Mapping[str, float]:
-    """Returns the ids of all mistakes of an exercise, with the share of the points that each loses."""
-    own = {each.id: each.cost for each in exercise.mistakes if not each.accepted}
-    return own | {each.id: each.cost for each in (*SHAPES.values(), *OBSERVED.values())}

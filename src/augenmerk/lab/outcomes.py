@@ -63,6 +63,9 @@ class ToyDecoder:
             self.bias[token] = amount
         self.steps = 0
 
+    def __deepcopy__(self, _: object) -> "ToyDecoder":
+        return copy.copy(self)  # with its own count of steps; nothing changes its tensors
+
     def __call__(self, tokens: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
         self.steps += 1
         if self.steps > MAX_STEPS:
@@ -100,7 +103,7 @@ def call(
     candidate: Any,
     case: Case,
     weights: Mapping[str, Tensor] | None = None,
-    prepare: Callable[[Any], Any] = lambda argument: argument,
+    prepare: Callable[[Any], Any] | None = None,
     seed: int = 0,
     device: torch.device | None = None,
 ) -> Outcome:
@@ -110,9 +113,10 @@ def call(
     that the call makes without naming a device are on `device`.
     """
     if isinstance(candidate, Remote):
-        return candidate.call(case, prepare.__name__, seed, device.type if device else "-")
-    arguments = tuple(prepare(copy.deepcopy(each)) for each in case.arguments)
-    before = copy.deepcopy(arguments)
+        name = prepare.__name__ if prepare else "-"
+        return candidate.call(case, name, seed, device.type if device else "-")
+    change = prepare or (lambda argument: argument)
+    arguments = tuple(change(copy.deepcopy(each)) for each in case.arguments)
     used: Mapping[str, Tensor] = {}
     torch.manual_seed(seed)
     try:
@@ -120,7 +124,7 @@ def call(
             candidate = candidate(*case.sizes)
             if isinstance(candidate, nn.Module):
                 used = _fill(candidate.eval(), weights)
-                candidate = prepare(candidate)
+                candidate = change(candidate)
         with torch.enable_grad(), device or nullcontext():
             raw = candidate(*arguments)
         value = canonical(raw)
@@ -128,7 +132,7 @@ def call(
         return Outcome(error=RuntimeError("the program exits"), weights=used)
     except Exception as error:
         return Outcome(error=error, weights=used)
-    changed = not all(map(_same_argument, before, arguments))
+    changed = prepare is None and not all(map(_same_argument, case.arguments, arguments))
     return Outcome(value, raw=raw, weights=used, changed=changed)
 
 
@@ -228,8 +232,15 @@ def to_trained(argument: Any) -> Any:
 
 
 def list_missing_layers(reference: Outcome, answer: Outcome) -> list[str]:
-    """Returns the layers of the reference for which the answer has no weights."""
+    """Returns the layers that the answer does not have, with the shape of their weights."""
     found = _match(reference.weights, answer.weights)
     return [
-        name.removesuffix(".weight") for name in reference.weights if "bias" not in name and name not in found
+        f"{name.removesuffix('.weight')} with weights of the shape {show_shape(weights)}"
+        for name, weights in reference.weights.items()
+        if "bias" not in name and name not in found
     ]
+
+
+def show_shape(tensor: Tensor) -> str:
+    """Returns a shape as text, such as 2 x 5."""
+    return " x ".join(map(str, tensor.shape))

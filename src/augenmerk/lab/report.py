@@ -11,7 +11,7 @@ from rich.markup import escape
 from augenmerk.base.console import Shown, make_table
 from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.base.files import atomic_write, read_text
-from augenmerk.lab.exercises import COST, EXERCISES
+from augenmerk.lab.exercises import COST, EXERCISES, WITHOUT_NAME
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -59,10 +59,8 @@ Rubric = Mapping[str, Mapping[str, Any]]
 
 def make_rubric() -> dict[str, dict[str, Any]]:
     """Returns the default rubric: for each exercise its points, and what each mistake loses of them."""
-    from augenmerk.lab.naming import list_mistakes
-
     return {
-        name: {"points": exercise.points, "unnamed": UNNAMED, "loses": dict(list_mistakes(exercise))}
+        name: {"points": exercise.points, "unnamed": UNNAMED, "loses": exercise.costs}
         for name, exercise in EXERCISES.items()
     }
 
@@ -117,9 +115,9 @@ def score(found: Mapping[str, Any], rubric: Rubric) -> ExerciseResult:
     own = rubric.get(exercise.name, {})
     possible = float(own.get("points", exercise.points))
     findings = tuple(Finding(**each) for each in found["findings"])
-    costs = {each.id: each.cost for each in exercise.mistakes} | own.get("loses", {})
+    costs = exercise.costs | own.get("loses", {})
     share = {"right": 1.0, "wrong": 0.0}.get(found["verdict"], 0.0)
-    if found["verdict"] == "wrong" and any(each.mistake in ("error", "wrong result") for each in findings):
+    if found["verdict"] == "wrong" and any(each.mistake in WITHOUT_NAME for each in findings):
         share = own.get("unnamed", UNNAMED) * found["passed"] / max(1, found["experiments"])
     elif found["verdict"] == "wrong":
         share = max(0.0, 1 - sum(costs.get(each.mistake, COST) for each in findings))

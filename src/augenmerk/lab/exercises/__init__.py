@@ -24,6 +24,8 @@ from typing import Any
 
 from augenmerk.base.errors import AugenmerkError, shorten
 
+WITHOUT_NAME = ("error", "wrong result", "not done", "missing")
+"""Findings that name no mistake."""
 COST = 0.5
 """The share of an exercise's points that a mistake loses, unless its entry or the rubric has another."""
 
@@ -35,6 +37,19 @@ class Mistake:
     edits: tuple[str, ...] = ()
     cost: float = COST
     accepted: bool = False
+
+
+def _read_mistakes(fields: dict[str, Any]) -> Iterator[Mistake]:
+    for accepted, key in ((True, "alternatives"), (False, "mistakes")):
+        for each in fields.pop(key, []):
+            edits, says = tuple(each.pop("edits", ())), " ".join(each.pop("says").split())
+            yield Mistake(**each, says=says, edits=edits, accepted=accepted)
+
+
+_FOLDER = Path(__file__).parent
+_COMMON_FILE = _FOLDER.parent / "mistakes.toml"
+COMMON = {each.id: each for each in _read_mistakes(tomllib.loads(_COMMON_FILE.read_text("utf-8")))}
+"""Mistakes that are possible in every exercise, by id."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +79,13 @@ class Exercise:
     @cached_property
     def source(self) -> str:
         """The file with the reference."""
-        return Path(__file__).with_name(f"{self.name}.py").read_text("utf-8")
+        return (_FOLDER / f"{self.name}.py").read_text("utf-8")
+
+    @property
+    def costs(self) -> dict[str, float]:
+        """The share of the points that each mistake loses."""
+        own = {each.id: each for each in self.mistakes if not each.accepted}
+        return {name: each.cost for name, each in (own | COMMON).items() if name not in WITHOUT_NAME}
 
     def make_cases(self, seed: int) -> list[Any]:
         """Returns the inputs for a seed, as `Case`s."""
@@ -94,13 +115,6 @@ class Exercise:
         return "\n".join(line.partition("  # noqa")[0] for line in lines)
 
 
-def _read_mistakes(fields: dict[str, Any]) -> Iterator[Mistake]:
-    for accepted, key in ((True, "alternatives"), (False, "mistakes")):
-        for each in fields.pop(key, []):
-            own = {"edits": (), **each, "says": " ".join(each["says"].split())}
-            yield Mistake(**{**own, "edits": tuple(own["edits"])}, accepted=accepted)
-
-
 def _read(path: Path) -> Exercise:
     fields = tomllib.loads(path.read_text("utf-8"))
     mistakes = tuple(_read_mistakes(fields))
@@ -113,8 +127,7 @@ def _read(path: Path) -> Exercise:
 
 
 EXERCISES: Mapping[str, Exercise] = {
-    each.name: each
-    for each in sorted(map(_read, Path(__file__).parent.glob("*.toml")), key=lambda each: each.number)
+    each.name: each for each in sorted(map(_read, _FOLDER.glob("*.toml")), key=lambda each: each.number)
 }
 
 

@@ -28,5 +28,7 @@ def make_cases(draw: Draw) -> Iterator[Case]:
     lengths = torch.tensor([square, 2, 3])
     yield Case("padding, as many queries as words", (draw.normal(3, square, square), lengths, False))
     yield Case("padding and causal", (draw.normal(3, square, square), lengths, True))
+    yield Case("causal, more words than queries", (draw.normal(2, 3, 5), torch.tensor([5, 4]), True))
+    yield Case("causal, more queries than words", (draw.normal(2, 5, 3), torch.tensor([3, 2]), True))
     yield Case("large scores", (20 * draw.normal(2, 3, 5) - 120, torch.tensor([2, 5]), False))
     yield Case("a sentence without words", (draw.normal(2, 2, 3), torch.tensor([3, 0]), False))
