@@ -1,7 +1,6 @@
 """The frame of the workbench and its view Translate: a real server, real models, a real browser."""
 
 import json
-import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,7 +21,6 @@ from augenmerk.text.tokenizer import PAD
 from augenmerk.translation import Translator, load
 from augenmerk.web.bundle import make_bundle
 from augenmerk.web.examples import choose_examples, make_example
-from augenmerk.web.templates import WEB
 from tests.support.browser import TIMEOUT
 from tests.support.runs import SharedRuns, tiny
 from tests.support.serving import serving
@@ -627,13 +625,3 @@ def test_a_run_that_cannot_be_read_is_listed_as_such(
         assert view.said() == load(run).translate(SENTENCE).text
         assert view.complaints == []
         view.tab.close()
-
-
-@pytest.mark.parametrize("name", ["frame.js", "translate.js", "runs-texts.js"])
-def test_every_text_is_there_in_both_languages(name: str) -> None:
-    script = (WEB / "workbench" / name).read_text(encoding="utf-8")
-    english, german = (
-        re.findall(r"^    (\w+):", block, re.M)
-        for block in re.findall(r"^  (?:en|de): \{\n(.*?)^  \},", script, re.M | re.S)
-    )
-    assert english == german

@@ -7,7 +7,6 @@ from base64 import b64decode
 from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -259,27 +258,7 @@ def test_weights_beyond_half_precision_are_refused(run: Path, tmp_path: Path) ->
 # -- what Python and JavaScript have in common ------------------------------------------------------------
 
 
-def test_languages_have_all_texts_and_maps_all_shades() -> None:
-    text = (HERE / "page" / "texts.js").read_text(encoding="utf-8")
-    blocks = re.findall(r"^  (\w\w): \{\n(.*?)^  \},", text, re.M | re.S)
-    keys: dict[str, dict[str, Any]] = {
-        language: dict(re.findall(r'^    (\w+):\s+"(.*)",$', block, re.M)) for language, block in blocks
-    }
-    assert set(keys) == {"en", "de"}
-    assert set(keys["en"]) == set(keys["de"])
-    for key, english in keys["en"].items():
-        names = [sorted(set(re.findall(r"\{(\w+)\}", each))) for each in (english, keys["de"][key])]
-        assert names[0] == names[1], key
-    used = "".join(path.read_text(encoding="utf-8") for path in (HERE / "page").glob("*.*"))
-    for key in re.findall(r'\bt\("(\w+)"', used):
-        assert key in keys["en"], key
-    # The engine's errors are codes with values, for which the page has the sentences.
-    engine = "".join(path.read_text(encoding="utf-8") for path in (HERE / "engine").glob("*.js"))
-    errors = re.findall(r'new EngineError\("(\w+)"(?:, \{ (.*?) \})?\)', engine)
-    assert len(errors) == engine.count("new EngineError(") > 10
-    for code, values in errors:
-        given = set(re.findall(r"(?:^|, )(\w+)", values))
-        assert given >= set(re.findall(r"\{(\w+)\}", keys["en"][code])), code
+def test_maps_have_as_many_shades_as_the_style_sheet() -> None:
     [levels] = re.findall(r"^const LEVELS = (\d+);", (HERE / "page" / "shown.js").read_text("utf-8"), re.M)
     assert int(levels) == LEVELS
 

@@ -32,18 +32,40 @@ function imports(code) {
   return [...code.matchAll(/^import \{[^}]*\}/gm)].join();
 }
 
-test("every text is there in both languages, and used", () => {
+test("every text says the same in both languages, and is used", () => {
   const code = [...modules, ...pages].map(([, text]) => text).join("\n");
-  const missing = [];
+  const places = (text) => [...new Set(text.match(/\{\w+\}/g))].sort();
   const unused = [];
-  for (const [table, { en, de }] of Object.entries(tables)) {
-    for (const key of Object.keys(en)) {
-      if (!(key in de)) missing.push(`${table}: ${key}`);
+  for (const [table, texts] of Object.entries(tables)) {
+    for (const [key, [english, german]] of Object.entries(texts)) {
+      assert.deepEqual(places(english), places(german), `${table}: ${key}`);
       // A key is written as a text, or made of a group and a name: `kind ${kind}`.
       const written = [`"${key}"`, `"${key.replace("Unknown", "")}"`, `\`${key.split(" ")[0]} \${`];
-      if (!written.some((each) => code.replaceAll(`\n    ${each}:`, "").includes(each)))
+      if (!written.some((each) => code.replaceAll(`\n  ${each}:`, "").includes(each)))
         unused.push(`${table}: ${key}`);
     }
   }
-  assert.deepEqual([missing, unused], [[], []]);
+  assert.deepEqual(unused, []);
+});
+
+test("every text that is asked for is there", () => {
+  const own = modules.flatMap(([, code]) => [...code.matchAll(/^ {2}(\w+): \[/gm)].map(([, key]) => key));
+  const known = new Set([...own, ...Object.values(tables).flatMap((texts) => Object.keys(texts))]);
+  const asked = modules.flatMap(([, code]) => [...code.matchAll(/\bt\("(\w+)"/g)].map(([, key]) => key));
+  assert.deepEqual(
+    asked.filter((key) => !known.has(key)),
+    []
+  );
+});
+
+test("every error of the engine has a sentence with its values", () => {
+  const engine = modules.filter(([path]) => path.includes("/engine/")).map(([, code]) => code);
+  const errors = [...engine.join("\n").matchAll(/new EngineError\((?:"(\w+)"(?:, \{ (.*?) \})?\))?/g)];
+  assert.ok(errors.length > 10);
+  for (const [whole, code, values = ""] of errors) {
+    assert.ok(code in PAGE_TEXTS, whole);
+    const given = [...values.matchAll(/(?:^|, )(\w+)/g)].map(([, name]) => `{${name}}`);
+    const missing = (PAGE_TEXTS[code][0].match(/\{\w+\}/g) ?? []).filter((place) => !given.includes(place));
+    assert.deepEqual(missing, [], whole);
+  }
 });

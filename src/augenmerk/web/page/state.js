@@ -5,7 +5,8 @@
 
 import { choice, list, text, whole } from "./address.js";
 import { HEAD_CHOICES } from "./heads.js";
-import { LANGUAGES, THEMES } from "./switches.js";
+import { THEMES } from "./switches.js";
+import { LANGUAGES } from "./texts.js";
 
 const MAX_TEXT = 5000;
 const MAX_CHANGED = 500;

@@ -1,10 +1,9 @@
 /** The switches that every page has: colours and language. */
 
 import { fillSelect, find } from "./dom.js";
-import { nameLanguage } from "./texts.js";
+import { LANGUAGES, nameLanguage } from "./texts.js";
 
 export const THEMES = ["auto", "light", "dark", "projector"];
-export const LANGUAGES = ["en", "de"];
 
 /** Gives the page colours and a language, and fills the switches; `nameTheme(theme)` is what is shown of colours. */
 export function applySwitches(theme, language, nameTheme) {

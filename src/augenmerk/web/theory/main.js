@@ -2,8 +2,8 @@
 
 import { choice, writeState } from "../page/address.js";
 import { find, findAll } from "../page/dom.js";
-import { applySwitches, LANGUAGES, THEMES } from "../page/switches.js";
-import { chooseLanguage, makeTexts } from "../page/texts.js";
+import { applySwitches, THEMES } from "../page/switches.js";
+import { chooseLanguage, LANGUAGES, makeTexts } from "../page/texts.js";
 import { THEORY_TEXTS } from "./texts.js";
 import { PLAY, TheoryView } from "./view.js";
 

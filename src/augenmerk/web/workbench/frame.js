@@ -4,38 +4,28 @@
  */
 
 import { find, findAll } from "../page/dom.js";
-import { applySwitches, LANGUAGES, THEMES } from "../page/switches.js";
-import { chooseLanguage, makeTexts } from "../page/texts.js";
+import { applySwitches, THEMES } from "../page/switches.js";
+import { chooseLanguage, LANGUAGES, makeTexts } from "../page/texts.js";
 
 const TEXTS = {
-  en: {
-    skip: "Skip to content",
-    lost: "The server does not answer. Retrying …",
-    unsent: "The server does not answer. Try again later.",
-    views: "Views",
-    translate: "Translate",
-    runs: "Runs",
-    studies: "Studies",
-    theory: "Theory",
-    patterns: "Patterns",
-    api: "API",
-    asTable: "Show as a table",
-    chartKeys: "Use the arrow keys to read it point by point.",
-  },
-  de: {
-    skip: "Zum Inhalt",
-    lost: "Der Server antwortet nicht. Neuer Versuch …",
-    unsent: "Der Server antwortet nicht. Bitte später noch einmal versuchen.",
-    views: "Ansichten",
-    translate: "Übersetzen",
-    runs: "Läufe",
-    studies: "Studien",
-    theory: "Theorie",
-    patterns: "Muster",
-    api: "API",
-    asTable: "Als Tabelle zeigen",
-    chartKeys: "Mit den Pfeiltasten liest du Punkt für Punkt.",
-  },
+  skip: ["Skip to content", "Zum Inhalt"],
+  lost: ["The server does not answer. Retrying …", "Der Server antwortet nicht. Neuer Versuch …"],
+  unsent: [
+    "The server does not answer. Try again later.",
+    "Der Server antwortet nicht. Bitte später noch einmal versuchen.",
+  ],
+  views: ["Views", "Ansichten"],
+  translate: ["Translate", "Übersetzen"],
+  runs: ["Runs", "Läufe"],
+  studies: ["Studies", "Studien"],
+  theory: ["Theory", "Theorie"],
+  patterns: ["Patterns", "Muster"],
+  api: ["API", "API"],
+  asTable: ["Show as a table", "Als Tabelle zeigen"],
+  chartKeys: [
+    "Use the arrow keys to read it point by point.",
+    "Mit den Pfeiltasten liest du Punkt für Punkt.",
+  ],
 };
 
 /** Reads what is kept under a name, in this tab or in all, "" for nothing; or writes it. A browser may refuse both. */
@@ -94,7 +84,7 @@ export function keepViews() {
 }
 
 /**
- * Starts the frame of a view. `texts` has the view's own texts, {en: {...}, de: {...}}, which are written where
+ * Starts the frame of a view. `texts` has the view's own texts, which are written where
  * `data-text` names them. `onChange(t)` is called when the language or the colours have changed, by a switch or by the
  * system, and after that everything that depends on them has to be drawn again; it is not called at the start.
  *

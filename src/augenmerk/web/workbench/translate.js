@@ -6,7 +6,8 @@ import { startPage } from "../page/main.js";
 import { Model } from "../page/models.js";
 import { headings, isolate, table } from "../page/parts.js";
 import { restoreExample } from "../page/stored.js";
-import { LANGUAGES, THEMES } from "../page/switches.js";
+import { THEMES } from "../page/switches.js";
+import { LANGUAGES } from "../page/texts.js";
 import { h, render } from "../page/view.js";
 import { keepViews, recallSwitches, rememberSwitch, writeFrame } from "./frame.js";
 import { getJson, newestOf, postJson } from "./server.js";
@@ -15,42 +16,33 @@ const SERVER = "/workbench/translate";
 const SIDES = 2; // how many answers stand side by side
 
 const TEXTS = {
-  en: {
-    title: "Translate",
-    models: "Models",
-    modelsHint:
-      "Runs checked in one column translate together, as an ensemble. With runs in both columns, you see two translations side by side.",
-    run: "run",
-    left: "Left",
-    right: "Right",
-    architecture: "architecture",
-    ensembleChange:
-      "Attention can be changed for one model, in the browser; here {count} translate together. Choose a single run.",
-    ownMechanism:
-      "The attention of this run is your own mechanism, written in Python, and a browser cannot compute it.",
-    privacy: "What you type is translated by this server, which keeps none of it.",
-    changedInBrowser:
-      "Changed attention is computed in the browser with weights rounded to half precision; numbers may differ in the last digits.",
-    cannotRead: "cannot be read",
-  },
-  de: {
-    title: "Übersetzen",
-    models: "Modelle",
-    modelsHint:
-      "Läufe in einer Spalte übersetzen gemeinsam, als Ensemble. Mit Läufen in beiden Spalten stehen zwei Übersetzungen nebeneinander.",
-    run: "Lauf",
-    left: "Links",
-    right: "Rechts",
-    architecture: "Architektur",
-    ensembleChange:
-      "Aufmerksamkeit lässt sich für ein einzelnes Modell ändern, im Browser; hier übersetzen {count} gemeinsam. Bitte einen einzelnen Lauf wählen.",
-    ownMechanism:
-      "Die Aufmerksamkeit dieses Laufs ist ein eigener Mechanismus, in Python geschrieben; ein Browser kann sie nicht berechnen.",
-    privacy: "Dieser Server übersetzt, was du eingibst, und speichert nichts davon.",
-    changedInBrowser:
-      "Geänderte Aufmerksamkeit wird im Browser berechnet, mit auf halbe Genauigkeit gerundeten Gewichten; die letzten Stellen können abweichen.",
-    cannotRead: "nicht lesbar",
-  },
+  title: ["Translate", "Übersetzen"],
+  models: ["Models", "Modelle"],
+  modelsHint: [
+    "Runs checked in one column translate together, as an ensemble. With runs in both columns, you see two translations side by side.",
+    "Läufe in einer Spalte übersetzen gemeinsam, als Ensemble. Mit Läufen in beiden Spalten stehen zwei Übersetzungen nebeneinander.",
+  ],
+  run: ["run", "Lauf"],
+  left: ["Left", "Links"],
+  right: ["Right", "Rechts"],
+  architecture: ["architecture", "Architektur"],
+  ensembleChange: [
+    "Attention can be changed for one model, in the browser; here {count} translate together. Choose a single run.",
+    "Aufmerksamkeit lässt sich für ein einzelnes Modell ändern, im Browser; hier übersetzen {count} gemeinsam. Bitte einen einzelnen Lauf wählen.",
+  ],
+  ownMechanism: [
+    "The attention of this run is your own mechanism, written in Python, and a browser cannot compute it.",
+    "Die Aufmerksamkeit dieses Laufs ist ein eigener Mechanismus, in Python geschrieben; ein Browser kann sie nicht berechnen.",
+  ],
+  privacy: [
+    "What you type is translated by this server, which keeps none of it.",
+    "Dieser Server übersetzt, was du eingibst, und speichert nichts davon.",
+  ],
+  changedInBrowser: [
+    "Changed attention is computed in the browser with weights rounded to half precision; numbers may differ in the last digits.",
+    "Geänderte Aufmerksamkeit wird im Browser berechnet, mit auf halbe Genauigkeit gerundeten Gewichten; die letzten Stellen können abweichen.",
+  ],
+  cannotRead: ["cannot be read", "nicht lesbar"],
 };
 
 const served = JSON.parse(find("page-data").textContent);
