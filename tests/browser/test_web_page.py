@@ -75,12 +75,11 @@ class View(WatchedTab):
         if wait:
             self.tab.wait_for_selector("html[data-ready]")
 
-    def wait(self, expression: str, argument: Any = None) -> None:
-        """Waits until an expression is true; Playwright's own way would need eval, which the page forbids."""
-        until = time.monotonic() + TIMEOUT
-        while not self.tab.evaluate(expression, argument):
-            assert time.monotonic() < until, expression
-            time.sleep(0.01)
+    def go(self, fragment: str = "") -> None:
+        """Leads the page to another state, and waits until its translation is there."""
+        super().go(fragment)
+        self.tab.evaluate("document.getElementById('copy-status').textContent = ''")
+        self.settle()
 
     def settle(self) -> None:
         """Waits until the translation is there."""
@@ -99,12 +98,6 @@ class View(WatchedTab):
             text,
         )
 
-    def fragment(self) -> dict[str, str]:
-        found: dict[str, str] = self.tab.evaluate(
-            "Object.fromEntries(new URLSearchParams(location.hash.slice(1)))"
-        )
-        return found
-
     def bars(self, inside: str) -> list[tuple[str, float]]:
         """The words of a list with bars, and their shares."""
         found = self.tab.eval_on_selector_all(
@@ -115,25 +108,67 @@ class View(WatchedTab):
         return [(word, share) for word, share in found]
 
 
+OPTIONS: Any = {
+    "locale": "en-GB",
+    "viewport": {"width": 1200, "height": 900},
+    "permissions": ["clipboard-read", "clipboard-write"],
+}
+
+
 @pytest.fixture
 def context(chromium: "Chromium") -> "Iterator[BrowserContext]":
-    context = chromium.new_context(
-        locale="en-GB",
-        viewport={"width": 1200, "height": 900},
-        permissions=["clipboard-read", "clipboard-write"],
-    )
-    yield context
-    context.close()
+    with chromium.new_context(**OPTIONS) as context:
+        yield context
+
+
+class Pages:
+    """Exported pages that are opened from the disk once, and then led from state to state by addresses."""
+
+    def __init__(self, context: "BrowserContext", files: Files) -> None:
+        self.context = context
+        self.files = files
+        self.opened: dict[str, View] = {}
+
+    def open(self, name: str, fragment: str = "") -> View:
+        address = getattr(self.files, name).as_uri()
+        if name not in self.opened:
+            self.opened[name] = View(self.context, address)
+        view = self.opened[name]
+        view.go(fragment)
+        return view
+
+    def check(self) -> None:
+        """Asserts that no page complained or asked for anything but itself; one that did is closed."""
+        for name, view in list(self.opened.items()):
+            asked = {one.partition("#")[0] for one in view.requests if not one.startswith(("blob:", "data:"))}
+            if view.complaints or asked != {getattr(self.files, name).as_uri()}:
+                self.opened.pop(name).tab.close()
+                raise AssertionError((name, view.complaints, asked))
+
+
+@pytest.fixture(scope="module")
+def all_pages(chromium: "Chromium", files: Files) -> Iterator[Pages]:
+    with chromium.new_context(**OPTIONS) as context:
+        yield Pages(context, files)
 
 
 @pytest.fixture
-def view(context: "BrowserContext", files: Files) -> "Iterator[View]":
-    """The page of one model, opened from the disk."""
-    view = View(context, files.one.as_uri())
-    yield view
-    assert view.complaints == []
-    others = [one for one in view.requests if not one.startswith(("blob:", "data:"))]
-    assert [one.partition("#")[0] for one in others] == [files.one.as_uri()]
+def pages(all_pages: Pages) -> Iterator[Pages]:
+    yield all_pages
+    all_pages.check()
+
+
+@pytest.fixture
+def fresh(context: "BrowserContext", files: Files) -> Iterator[Pages]:
+    """Pages that nobody has used: editor and beam show what they had before until they have more."""
+    pages = Pages(context, files)
+    yield pages
+    pages.check()
+
+
+@pytest.fixture
+def view(fresh: Pages) -> View:
+    return fresh.open("one")
 
 
 def test_a_stored_example_is_there_before_the_model(context: "BrowserContext", files: Files) -> None:
@@ -147,15 +182,18 @@ def test_a_stored_example_is_there_before_the_model(context: "BrowserContext", f
     view.tab.wait_for_selector("text=the translation follows")
 
 
-def test_what_is_typed_is_translated_as_python_does(view: View, files: Files) -> None:
+def test_what_is_typed_is_translated_as_python_does(pages: Pages, files: Files) -> None:
+    view = pages.open("one")
     view.type(OTHER)
     translation = load(files.run).translate(OTHER, beam=3)
     assert view.said() == translation.text
     rows = view.tab.eval_on_selector_all(
-        "tbody th[scope=row] .word", "words => words.map(w => w.textContent)"
+        "#answer-0 tbody th[scope=row] .word", "words => words.map(w => w.textContent)"
     )
     assert len(rows) == len(translation.target_words)
-    columns = view.tab.eval_on_selector_all("thead th[scope=col]", "words => words.map(w => w.textContent)")
+    columns = view.tab.eval_on_selector_all(
+        "#answer-0 thead th[scope=col]", "words => words.map(w => w.textContent)"
+    )
     assert columns == [*translation.source_words[:-1], "∎"]
     assert view.tab.inner_text(".spoken") == translation.text
     view.tab.select_option("#beam", "1")
@@ -163,7 +201,8 @@ def test_what_is_typed_is_translated_as_python_does(view: View, files: Files) ->
     assert view.said() == load(files.run).translate(OTHER, beam=1).text
 
 
-def test_a_word_that_is_pointed_at_lights_up_its_row_its_column_and_its_numbers(view: View) -> None:
+def test_a_word_that_is_pointed_at_lights_up_its_row_its_column_and_its_numbers(pages: Pages) -> None:
+    view = pages.open("one")
     cell = view.tab.locator("td[data-row='0'][data-column='1']")
     cell.hover()
     lit = "cells => cells.map(cell => `${cell.dataset.row},${cell.dataset.column}`)"
@@ -177,7 +216,8 @@ def test_a_word_that_is_pointed_at_lights_up_its_row_its_column_and_its_numbers(
     assert view.tab.locator("td.lit").count() == 0
 
 
-def test_the_keyboard_reaches_every_word(view: View) -> None:
+def test_the_keyboard_reaches_every_word(pages: Pages) -> None:
+    view = pages.open("one")
     view.tab.locator("tbody th .word[tabindex='0']").focus()
     view.tab.keyboard.press("ArrowUp")
     view.tab.keyboard.press("ArrowDown")
@@ -195,7 +235,8 @@ def test_the_keyboard_reaches_every_word(view: View) -> None:
     assert view.tab.evaluate("document.activeElement.closest('tbody th') !== null")
 
 
-def test_next_words_are_offered_and_the_translation_goes_on_with_one(view: View, files: Files) -> None:
+def test_next_words_are_offered_and_the_translation_goes_on_with_one(pages: Pages, files: Files) -> None:
+    view = pages.open("one")
     view.tab.locator("#answer-0 .said .word").first.click()
     offered = view.bars("#place ol:first-of-type")
     shares = [share for _, share in offered[:5]]
@@ -319,7 +360,8 @@ def test_the_beam_is_a_tree_that_can_be_stepped_through(view: View, files: Files
     assert view.tab.locator(".found li").count() >= 1
 
 
-def test_lines_show_the_same_weights(view: View) -> None:
+def test_lines_show_the_same_weights(pages: Pages) -> None:
+    view = pages.open("one")
     view.tab.select_option("#view", "lines")
     view.tab.wait_for_selector("svg.lines path")
     word = view.tab.locator("svg.lines text[data-row='0']")
@@ -333,7 +375,8 @@ def test_lines_show_the_same_weights(view: View) -> None:
     assert view.fragment()["unit"] == "subwords"
 
 
-def test_a_link_and_the_data_are_copied(view: View, files: Files) -> None:
+def test_a_link_and_the_data_are_copied(pages: Pages, files: Files) -> None:
+    view = pages.open("one")
     view.type(OTHER)
     read = "navigator.clipboard.readText()"
     view.tab.get_by_role("button", name="Link", exact=True).click()
@@ -405,8 +448,8 @@ def test_nothing_sticks_out_on_a_phone(page: str, chromium: "Chromium", files: F
     context.close()
 
 
-def test_two_models_stand_side_by_side_on_one_scale(context: "BrowserContext", files: Files) -> None:
-    view = View(context, files.two.as_uri())
+def test_two_models_stand_side_by_side_on_one_scale(pages: Pages, files: Files) -> None:
+    view = pages.open("two")
     view.type(OTHER)
     for number, run in enumerate((files.words, files.mean)):
         assert view.said(number) == load(run).translate(OTHER, beam=2).text
@@ -422,13 +465,10 @@ def test_two_models_stand_side_by_side_on_one_scale(context: "BrowserContext", f
     assert all(len(each) == 1 for each in colours.values())
     view.tab.locator("#answer-1 .said .word").first.click()
     assert view.fragment()["selectedModel"] == "1"
-    assert view.complaints == []
 
 
-def test_going_on_with_another_word_leaves_the_other_model_alone(
-    context: "BrowserContext", files: Files
-) -> None:
-    view = View(context, files.two.as_uri())
+def test_going_on_with_another_word_leaves_the_other_model_alone(pages: Pages) -> None:
+    view = pages.open("two")
     before = view.said(0)
     view.tab.locator("#answer-1 .said .word").first.click()
     view.tab.locator("#place .candidate").nth(1).click()
@@ -438,8 +478,8 @@ def test_going_on_with_another_word_leaves_the_other_model_alone(
     assert "Starts as you chose" in view.tab.inner_text("#answer-1 .forced")
 
 
-def test_models_whose_attention_cannot_be_changed_say_so(context: "BrowserContext", files: Files) -> None:
-    view = View(context, f"{files.others.as_uri()}#open=change,beam")
+def test_models_whose_attention_cannot_be_changed_say_so(fresh: Pages, files: Files) -> None:
+    view = fresh.open("others", "open=change,beam")
     view.type(OTHER)
     for number, run in enumerate((files.transformer, files.none)):
         assert view.said(number) == load(run).translate(OTHER, beam=2).text
@@ -448,12 +488,11 @@ def test_models_whose_attention_cannot_be_changed_say_so(context: "BrowserContex
         assert ("Transformer", "attends to nothing")[number] in hint
         assert view.tab.locator(".tree text").count() > 2
     assert "all weights are 0" in view.tab.inner_text("#answer-1 .status")
-    assert view.complaints == []
 
 
 @pytest.mark.parametrize("page", ["one", "two"])
-def test_markup_stays_text_wherever_it_comes_from(page: str, context: "BrowserContext", files: Files) -> None:
-    view = View(context, f"{getattr(files, page).as_uri()}#text={quote(HOSTILE)}&open=change,beam")
+def test_markup_stays_text_wherever_it_comes_from(page: str, pages: Pages) -> None:
+    view = pages.open(page, f"text={quote(HOSTILE)}&open=change,beam")
     view.settle()
     elements = view.tab.evaluate("document.querySelectorAll('img, [onerror], script:not([type])').length")
     assert elements == 1  # the page's own script
@@ -465,11 +504,10 @@ def test_markup_stays_text_wherever_it_comes_from(page: str, context: "BrowserCo
     view.tab.wait_for_selector("text=Copied.")
     assert "<script" not in view.tab.evaluate("navigator.clipboard.readText()")
     assert not view.tab.title().startswith("pwned")
-    assert view.complaints == []
 
 
-def test_markup_in_a_vocabulary_stays_text(context: "BrowserContext", files: Files) -> None:
-    view = View(context, f"{files.vocabulary.as_uri()}#text={quote(OTHER)}&open=change,beam&at=0&step=1")
+def test_markup_in_a_vocabulary_stays_text(fresh: Pages) -> None:
+    view = fresh.open("vocabulary", f"text={quote(OTHER)}&open=change,beam&at=0&step=1")
     view.settle()
     view.tab.wait_for_selector(".prediction .candidate")
     view.tab.wait_for_selector(".tree")
@@ -486,7 +524,6 @@ def test_markup_in_a_vocabulary_stays_text(context: "BrowserContext", files: Fil
     assert "pwned" in copied
     assert "<script" not in copied
     assert not view.tab.title().startswith("pwned")
-    assert view.complaints == []
 
 
 @pytest.mark.parametrize(
@@ -502,17 +539,15 @@ def test_markup_in_a_vocabulary_stays_text(context: "BrowserContext", files: Fil
         "%%%=&&&",
     ],
 )
-def test_an_address_that_makes_no_sense_does_no_harm(
-    fragment: str, context: "BrowserContext", files: Files
-) -> None:
-    view = View(context, f"{files.one.as_uri()}#{fragment}")
+def test_an_address_that_makes_no_sense_does_no_harm(fragment: str, pages: Pages, files: Files) -> None:
+    view = pages.open("one", fragment)
     view.settle()
     view.type(OTHER)
     assert view.said() == load(files.run).translate(OTHER, beam=3).text
-    assert view.complaints == []
 
 
-def test_an_empty_sentence_and_text_from_right_to_left(view: View) -> None:
+def test_an_empty_sentence_and_text_from_right_to_left(pages: Pages) -> None:
+    view = pages.open("one")
     for text in ("", "   ", "كلب صغير ينام تحت الشجرة", "🐶 " * 5, "\u202everkehrt\u202c", "\ud83d"):
         view.type(text)
         assert not view.tab.locator(".answer .error").count()
@@ -569,8 +604,8 @@ def test_the_page_in_docs_translates(context: "BrowserContext") -> None:
     assert view.complaints == []
 
 
-def test_nothing_goes_on_after_the_end(context: "BrowserContext", files: Files) -> None:
-    view = View(context, files.one.as_uri())
+def test_nothing_goes_on_after_the_end(pages: Pages) -> None:
+    view = pages.open("one")
     last = view.tab.locator("#answer-0 .said .word").count() - 1
     view.tab.locator("#answer-0 .said .word").nth(last).click()
     view.wait("document.querySelector('#place .candidate.said, #place .candidate') !== null")
@@ -580,8 +615,8 @@ def test_nothing_goes_on_after_the_end(context: "BrowserContext", files: Files) 
 
 
 @pytest.mark.parametrize("text", ["Ein Hund\fschläft.", "x" * 79 + "🐕 schläft."])
-def test_a_picture_of_any_sentence_is_copied(context: "BrowserContext", files: Files, text: str) -> None:
-    view = View(context, files.one.as_uri())
+def test_a_picture_of_any_sentence_is_copied(pages: Pages, text: str) -> None:
+    view = pages.open("one")
     view.type(text)
     view.tab.click("[data-form='png']")
     view.wait("document.getElementById('copy-status').textContent === 'Copied.'")
@@ -589,7 +624,7 @@ def test_a_picture_of_any_sentence_is_copied(context: "BrowserContext", files: F
     svg = (
         "navigator.clipboard.readText().then(text => new DOMParser().parseFromString(text, 'image/svg+xml'))"
     )
-    assert view.tab.evaluate(f"{svg}.then(tree => tree.querySelector('parsererror') === null)")
+    view.wait(f"{svg}.then(tree => tree.querySelector('parsererror') === null)")
 
 
 def test_an_example_is_shown_again_while_the_model_is_read(context: "BrowserContext", site: str) -> None:
@@ -610,9 +645,9 @@ def test_an_example_is_shown_again_while_the_model_is_read(context: "BrowserCont
     assert view.said() == shown
 
 
-def test_a_subword_that_is_offered_is_the_one_that_is_wanted(context: "BrowserContext", files: Files) -> None:
+def test_a_subword_that_is_offered_is_the_one_that_is_wanted(fresh: Pages, files: Files) -> None:
     """`·er`, which continues a word, is another entry of the vocabulary than `er`, which begins one."""
-    view = View(context, f"{files.one.as_uri()}#open=change&at=1")
+    view = fresh.open("one", "open=change&at=1")
     view.wait("document.querySelectorAll('#wishes option').length > 20")
     offered = view.tab.eval_on_selector_all("#wishes option", "all => all.map(each => each.value)")
     text = next(text for text in offered if text.startswith("·"))
@@ -635,8 +670,8 @@ def test_a_subword_that_is_offered_is_the_one_that_is_wanted(context: "BrowserCo
     assert f"the model's own attention {shown} %" in view.tab.inner_text(".wanted .answer")
 
 
-def test_the_beam_shows_the_step_of_the_address(context: "BrowserContext", files: Files) -> None:
-    view = View(context, f"{files.one.as_uri()}#open=beam&step=2")
+def test_the_beam_shows_the_step_of_the_address(fresh: Pages) -> None:
+    view = fresh.open("one", "open=beam&step=2")
     view.tab.wait_for_selector("#beam-content input[type=range]")
     step = "Number(document.querySelector('#beam-content input[type=range]').value)"
     assert view.tab.evaluate(step) == 2
@@ -660,8 +695,8 @@ def test_a_model_that_cannot_be_read_leaves_nothing_of_another_sentence(
     view.tab.wait_for_selector("#change-content >> text=could not be loaded")
 
 
-def test_a_text_without_words_has_no_beam(context: "BrowserContext", files: Files) -> None:
-    view = View(context, f"{files.one.as_uri()}#open=beam")
+def test_a_text_without_words_has_no_beam(fresh: Pages) -> None:
+    view = fresh.open("one", "open=beam")
     view.tab.fill("#text", "\u200b")
     view.wait(
         "document.querySelector('#beam-content').textContent === 'Nothing to show: there are no words.'"
@@ -714,7 +749,8 @@ def test_layers_and_heads_are_chosen_without_a_server(
     assert view.complaints == []
 
 
-def test_the_selected_word_is_counted_in_words(view: View) -> None:
+def test_the_selected_word_is_counted_in_words(pages: Pages) -> None:
+    view = pages.open("one")
     rows = view.tab.locator("#answer-0 tbody tr").count()
     view.tab.locator("#answer-0 .said .word").last.click()
     assert view.tab.inner_text("#place h3").endswith(f"word {rows} of {rows}")
@@ -745,7 +781,8 @@ def focused(view: View) -> str:
     return found
 
 
-def test_the_focus_stays_near_a_button_that_goes_away(view: View) -> None:
+def test_the_focus_stays_near_a_button_that_goes_away(pages: Pages) -> None:
+    view = pages.open("one")
     view.tab.locator("#answer-0 .said .word").first.click()
     view.tab.locator("#place button.candidate").nth(1).click()
     view.settle()
@@ -934,8 +971,8 @@ def assert_link_shows_the_same(context: "BrowserContext", view: View) -> None:
     assert other.complaints == []
 
 
-def test_a_link_shows_several_places_with_changed_attention(context: "BrowserContext", files: Files) -> None:
-    view = View(context, f"{files.one.as_uri()}#open=change&at=1&unit=subwords&beam=1")
+def test_a_link_shows_several_places_with_changed_attention(fresh: Pages, context: "BrowserContext") -> None:
+    view = fresh.open("one", "open=change&at=1&unit=subwords&beam=1")
     view.tab.wait_for_selector(".prediction .candidate")
     for place, word in ((0, 1), (2, 0)):
         with new_editor(view):
@@ -971,8 +1008,8 @@ def test_a_link_shows_several_places_with_changed_attention(context: "BrowserCon
     assert "changed" not in view.fragment()
 
 
-def test_a_link_shows_weights_that_were_only_tried(context: "BrowserContext", files: Files) -> None:
-    view = View(context, f"{files.one.as_uri()}#open=change&at=1")
+def test_a_link_shows_weights_that_were_only_tried(fresh: Pages, context: "BrowserContext") -> None:
+    view = fresh.open("one", "open=change&at=1")
     view.tab.wait_for_selector(".prediction .candidate")
     own = view.bars(".prediction")
     number = view.tab.locator(".weights input[type=number]").nth(2)
@@ -1007,10 +1044,8 @@ def test_a_link_shows_weights_that_were_only_tried(context: "BrowserContext", fi
     assert view.bars(".prediction") == own
 
 
-def test_words_that_a_model_does_not_know_are_shown_as_they_were_typed(
-    context: "BrowserContext", files: Files
-) -> None:
-    view = View(context, f"{files.two.as_uri()}#open=change&at=0&text=Der%20Quastenflosser%20bellt")
+def test_words_that_a_model_does_not_know_are_shown_as_they_were_typed(fresh: Pages) -> None:
+    view = fresh.open("two", "open=change&at=0&text=Der%20Quastenflosser%20bellt")
     view.tab.wait_for_selector(".prediction .candidate")
     words = view.tab.locator(".weights th .word").all_inner_texts()
     assert words == ["Der", "Quastenflosser", "bellt", "∎"]
@@ -1018,9 +1053,9 @@ def test_words_that_a_model_does_not_know_are_shown_as_they_were_typed(
 
 
 def test_a_text_of_several_sentences_is_there_whole_and_each_can_be_looked_at(
-    context: "BrowserContext", files: Files
+    context: "BrowserContext", pages: Pages, files: Files
 ) -> None:
-    view = View(context, files.one.as_uri())
+    view = pages.open("one")
     text = f"{OTHER}\n\n{EXAMPLE} {OTHER}"
     view.type(text)
     translation = load(files.run).translate(text, beam=3)
@@ -1033,7 +1068,7 @@ def test_a_text_of_several_sentences_is_there_whole_and_each_can_be_looked_at(
 
     def columns() -> list[str]:
         found: list[str] = view.tab.eval_on_selector_all(
-            "thead th[scope=col]", "words => words.map(word => word.textContent)"
+            "#answer-0 thead th[scope=col]", "words => words.map(word => word.textContent)"
         )
         return found
 
@@ -1058,4 +1093,3 @@ def test_a_text_of_several_sentences_is_there_whole_and_each_can_be_looked_at(
     # A text with fewer sentences shows its last one.
     view.type(f"{EXAMPLE} {OTHER}")
     assert columns() == [*load(files.run).translate(OTHER).source_words[:-1], "∎"]
-    assert view.complaints == []

@@ -3,7 +3,6 @@
 import json
 import math
 import re
-import time
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from hashlib import sha256
@@ -18,7 +17,7 @@ from augenmerk.theory.copying import reach, tied_weight
 from augenmerk.theory.exercises import EXERCISES, GRADED
 from augenmerk.theory.results import plane_values
 from augenmerk.web.export import describe_theory, export_theory
-from tests.support.browser import TIMEOUT, WatchedTab
+from tests.support.browser import WatchedTab
 from tests.support.command import fails_with_a_sentence, run_json
 from tests.support.theory import output_moments
 
@@ -37,12 +36,10 @@ class TheoryTab(WatchedTab):
         super().__init__(context, address)
         self.tab.wait_for_selector(".theory[data-drawn]")
 
-    def wait(self, expression: str, argument: Any = None) -> None:
-        """Waits until an expression is true; Playwright's own way would need eval, which the page forbids."""
-        until = time.monotonic() + TIMEOUT
-        while not self.tab.evaluate(expression, argument):
-            assert time.monotonic() < until, expression
-            time.sleep(0.01)
+    def go(self, fragment: str = "") -> None:
+        """Leads the page to another state, and waits until it is drawn."""
+        super().go(fragment)
+        self.tab.wait_for_selector(".theory[data-drawn]")
 
     def wait_for_text(self, selector: str, text: str) -> None:
         found = "([selector, text]) => document.querySelector(selector)?.textContent.includes(text)"
@@ -54,12 +51,6 @@ class TheoryTab(WatchedTab):
 
     def control(self, name: str) -> None:
         self.tab.click(f'[data-control="{name}"]')
-
-    def fragment(self) -> dict[str, str]:
-        found: dict[str, str] = self.tab.evaluate(
-            "Object.fromEntries(new URLSearchParams(location.hash.slice(1)))"
-        )
-        return found
 
     def wait_for_fragment(self, name: str) -> str:
         """Returns what the address says once it rests: a slow drag writes it several times.
@@ -114,26 +105,45 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     return export_theory(tmp_path_factory.mktemp("theory") / "theory.html").as_uri()
 
 
+OPTIONS: Any = {
+    "locale": "en-GB",
+    "viewport": {"width": 1200, "height": 900},
+    "reduced_motion": "reduce",
+}
+
+
 @pytest.fixture
 def context(chromium: "Chromium") -> "Iterator[BrowserContext]":
-    context = chromium.new_context(
-        locale="en-GB", viewport={"width": 1200, "height": 900}, reduced_motion="reduce"
-    )
-    yield context
-    context.close()
+    with chromium.new_context(**OPTIONS) as context:
+        yield context
+
+
+@pytest.fixture(scope="module")
+def first(chromium: "Chromium", page: str) -> Iterator[TheoryTab]:
+    """The page in a tab that most tests use."""
+    with chromium.new_context(**OPTIONS) as context:
+        yield TheoryTab(context, page)
 
 
 @pytest.fixture
-def open_page(context: "BrowserContext", page: str) -> Iterator[Callable[..., TheoryTab]]:
-    """Opens the page with a fragment, and looks at the end that nothing was complained about."""
+def open_page(context: "BrowserContext", page: str, first: TheoryTab) -> Iterator[Callable[..., TheoryTab]]:
+    """Opens the page with a fragment, and looks at the end that nothing was complained about.
+
+    What a test opens first is in the tab of all tests, which are led from state to state by addresses."""
     views: list[TheoryTab] = []
 
-    def open_page(fragment: str = "", own_context: "BrowserContext" = context) -> TheoryTab:
-        views.append(TheoryTab(own_context, f"{page}#{fragment}" if fragment else page))
+    def open_page(fragment: str = "", own_context: "BrowserContext | None" = None) -> TheoryTab:
+        if own_context is None and not views:
+            first.go(fragment)
+            views.append(first)
+        else:
+            views.append(TheoryTab(own_context or context, f"{page}#{fragment}"))
         return views[-1]
 
     yield open_page
-    assert [each for view in views for each in view.complaints] == []
+    complaints = [each for view in views for each in view.complaints]
+    first.complaints.clear()
+    assert complaints == []
 
 
 Open = Callable[..., TheoryTab]
@@ -195,7 +205,7 @@ def test_a_link_is_followed_whatever_has_just_been_changed(
 ) -> None:
     # The page writes its state after a pause: here between the change of the address and the event about it.
     context.add_init_script("window.setTimeout = (call) => void (window.later = call);")
-    view = open_page()
+    view = open_page(own_context=context)
     view.wait("window.later !== undefined")
     view.tab.evaluate(
         """() => {

@@ -380,7 +380,7 @@ def test_hidden_kinds_and_what_is_listed_are_in_the_address(chromium: "Chromium"
 
 def test_a_box_selects_sentences(chromium: "Chromium", served: Served) -> None:
     view = PatternsView(chromium, served.server, make_question())
-    box = view.tab.locator("canvas.over").bounding_box()
+    box = view.tab.locator("svg.over").bounding_box()
     assert box is not None
     every = view.count_listed()
     view.tab.mouse.move(box["x"] + 55, box["y"] + 15)
@@ -398,7 +398,7 @@ def test_a_box_selects_sentences(chromium: "Chromium", served: Served) -> None:
 def test_the_plot_is_used_by_keys(chromium: "Chromium", served: Served) -> None:
     view = PatternsView(chromium, served.server, make_question())
     every = view.count_listed()
-    view.tab.focus("canvas.over")
+    view.tab.focus("svg.over")
     for key in ("ArrowRight", "ArrowRight", "ArrowRight"):
         view.tab.keyboard.press(key)
     told = view.tab.inner_text(".tip")

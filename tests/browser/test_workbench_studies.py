@@ -19,77 +19,25 @@ from augenmerk.base.errors import AugenmerkError
 from augenmerk.drawing.figures import DARK, LIGHT
 from augenmerk.serve.registry import ModelRegistry
 from augenmerk.serve.workbench.studies import Studies
-from augenmerk.study.collect import collect, collect_so_far
-from augenmerk.study.jobs import Job, execute
+from augenmerk.study.collect import collect_so_far
 from augenmerk.study.plan import read_plan, read_study, save_plan
 from augenmerk.study.result import PLAN, RESULT, StudyResult, is_running
 from augenmerk.translation import load
 from augenmerk.web.templates import render_style
 from tests.support.serving import Serving, serving
+from tests.support.study import NAME, copy_study
 from tests.support.workbench import WorkbenchTab
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser as Chromium
 
-STUDY = """
-question = "Does it matter where it looks?"
-seeds = [1, 2]
-splits = ["test"]
-beams = [1, 2]
-sentences = ["Der Hund schläft.", "Die Frau sieht den Ball."]
-
-[factors]
-attention = ["mean", "scaled-dot"]
-
-[settings.data]
-bitext = "{data}"
-source_language = "de"
-target_language = "en"
-
-[settings.text]
-unit = "word"
-joint = false
-
-[settings.model]
-embedding = 16
-hidden = 24
-key = 16
-
-[settings.train]
-epochs = 2
-batch_size = 16
-lr = 0.01
-"""
 HOSTILE = "<img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>&"
-NAME = "study-tiny"
-
-
-def make_study(folder: Path) -> Path:
-    """Runs the study in this process, which takes seconds; `run_study` would start a process for each run."""
-    from augenmerk.data import open_bitext
-
-    book = open_bitext("bilderbuch", pairs=200, seed=3)
-    (folder / "pairs").mkdir(parents=True)
-    for split, count in (("train", 200), ("val", 20), ("test", 30)):
-        pairs = [pair for pair, _ in zip(book[split], range(count), strict=False)]
-        lines = (f"{pair.source}\t{pair.target}\n" for pair in pairs)
-        (folder / "pairs" / f"{split}.tsv").write_text("".join(lines), encoding="utf-8")
-    file = folder / "tiny.toml"
-    file.write_text(STUDY.format(data=folder / "pairs"), encoding="utf-8")
-    study, out = read_study(file), folder / "runs" / NAME
-    for planned in study.runs:
-        config = planned.config.model_dump(exclude_none=True)
-        job = Job(str(out / planned.path), config, study.splits, study.beams, study.sentences, "cpu", [])
-        execute(job, lambda **_: None)
-    save_plan(study, out)
-    collect(study, out).save(out)
-    return out
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def study(shared_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished study, beside it one that has not come to its end, a hostile one and a damaged one."""
-    out = make_study(tmp_path_factory.mktemp("studies"))
+    out = copy_study(shared_folder, tmp_path_factory.mktemp("studies") / "place")
     runs = out.parent
     begun = runs / "study-begun"
     shutil.copytree(out, begun)

@@ -1,8 +1,9 @@
 """Pages in a real browser: what they complain about and ask for, and modules of JavaScript alone in one."""
 
 import shutil
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 import augenmerk.web
@@ -24,6 +25,7 @@ class WatchedTab:
 
     def __init__(self, context: "BrowserContext", address: str) -> None:
         self.complaints: list[str] = []
+        self.visits = 0
         self.requests: list[str] = []
         # A file may ask for nothing but itself.
         self._own = address.partition("#")[0] if address.startswith("file:") else urljoin(address, ".")
@@ -34,6 +36,30 @@ class WatchedTab:
         self.tab.on("requestfailed", self._note_failure)
         self.tab.on("request", self._note_request)
         self.tab.goto(address)
+
+    def wait(self, expression: str, argument: Any = None) -> None:
+        """Waits until an expression is true; Playwright's own way would need eval, which pages forbid."""
+        until = time.monotonic() + TIMEOUT
+        while not self.tab.evaluate(expression, argument):
+            assert time.monotonic() < until, expression
+            time.sleep(0.01)
+
+    def go(self, fragment: str = "") -> None:
+        """Leads a page that is open to another state, as a link does."""
+        self.visits += 1  # no two addresses are equal, so the page always notices
+        self.tab.evaluate(
+            """hash => new Promise(resolve => {
+              addEventListener("hashchange", resolve, { once: true });
+              location.hash = hash;
+            })""",
+            f"#{self.visits}&{fragment}",
+        )
+
+    def fragment(self) -> dict[str, str]:
+        """What the address says after its #."""
+        hash_ = "Object.fromEntries(new URLSearchParams(location.hash.slice(1)))"
+        found: dict[str, str] = self.tab.evaluate(hash_)
+        return found
 
     def _note_failure(self, request: "Request") -> None:
         if request.failure != "net::ERR_ABORTED":

@@ -1,7 +1,6 @@
 """A server with the workbench, for tests: in a thread of this process, and views of it in a browser."""
 
 import json
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,13 +40,6 @@ class WorkbenchTab(WatchedTab):
     def __init__(self, context: "BrowserContext", address: str) -> None:
         super().__init__(context, address)
         self.tab.wait_for_selector("#theme option", state="attached")
-
-    def wait(self, expression: str, argument: Any = None) -> None:
-        """Waits until an expression is true; Playwright's own way would need eval, which the page forbids."""
-        until = time.monotonic() + TIMEOUT
-        while not self.tab.evaluate(expression, argument):
-            assert time.monotonic() < until, expression
-            time.sleep(0.01)
 
     def sticks_out(self) -> int:
         """By how many pixels the page is wider than the window."""

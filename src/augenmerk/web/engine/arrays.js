@@ -71,7 +71,6 @@ export class Weights {
     return array.values;
   }
 
-  /** Returns a linear layer. */
   linear(name, inputs, outputs, { bias = true } = {}) {
     const part = this.inside(name);
     return new Linear(part.take("weight", outputs, inputs), bias ? part.take("bias", outputs) : null, inputs);
@@ -224,12 +223,10 @@ export function addToRows(y, b) {
   }
 }
 
-/** Adds b to a, in place. */
 export function addInPlace(a, b) {
   for (let i = 0; i < a.length; i++) a[i] += b[i];
 }
 
-/** Returns arrays one after another as one. */
 export function concatArrays(arrays) {
   const all = new Float32Array(arrays.reduce((length, array) => length + array.length, 0));
   let start = 0;
@@ -302,7 +299,6 @@ function largestOf(x, start, size) {
   return largest;
 }
 
-/** Returns the rows of a matrix. */
 export function splitRows(x, rows) {
   const size = x.length / rows;
   return Array.from({ length: rows }, (_, row) => x.subarray(row * size, (row + 1) * size));

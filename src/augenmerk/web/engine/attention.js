@@ -19,15 +19,12 @@ function valueSize(config) {
 
 /** The base class of all mechanisms: keys computed once, scores, softmax over the words, weighted sum. */
 export class Attention {
+  selective = true; // whether the largest weight tells which word was attended to
+
   /** Takes the mechanism's weights; one without parameters takes none. */
   constructor(config) {
     this.heads = 1;
     this.size = valueSize(config);
-  }
-
-  /** Whether the largest weight tells which word was attended to. */
-  get selective() {
-    return true;
   }
 
   /** Returns keys and values of S word representations h (S, V). */
@@ -53,7 +50,7 @@ export class Attention {
   }
 
   /**
-   * Returns the scores of the keys for each query, (T, S).
+   * Returns the scores of the keys for each query, (N, T, S).
    * @abstract
    * @returns {Float32Array}
    */
@@ -63,7 +60,7 @@ export class Attention {
 
   /** Returns the context for each query, (T, V): a_i = sum_t alpha_it v_t. */
   mix(weights, T, memory) {
-    return mixValues(weights, T, memory.values, memory.S, this.size);
+    return mixValues(weights, T, memory.values, memory.S, this.size, 1);
   }
 
   keys(h) {
@@ -90,47 +87,52 @@ function repeatWeights(weights, times) {
   return all;
 }
 
-/** Returns sums of S values (S, size) with weights (T, S): (T, size). */
-function mixValues(weights, T, values, S, size) {
+/** Returns sums of S values (S, size) with weights (N, T, S), where each head has its part of a row: (T, size). */
+function mixValues(weights, T, values, S, size, heads) {
   const context = new Float32Array(T * size);
-  for (let t = 0; t < T; t++) {
-    for (let s = 0; s < S; s++) {
-      const alpha = weights[t * S + s];
-      for (let i = 0; i < size; i++) context[t * size + i] += alpha * values[s * size + i];
+  const part = size / heads;
+  for (let n = 0, i = 0; n < heads; n++) {
+    for (let t = 0; t < T; t++) {
+      for (let s = 0; s < S; s++, i++) {
+        for (let j = n * part; j < (n + 1) * part; j++)
+          context[t * size + j] += weights[i] * values[s * size + j];
+      }
     }
   }
   return context;
 }
 
-/** Returns the dot products of queries (T, size) with keys (S, size), times a scale: (T, S). */
-function dotScores(queries, T, keys, S, scale) {
+/**
+ * Returns the dot products of queries (T, size) with keys (S, size), times a scale, where each head has its part of a row:
+ * (N, T, S).
+ */
+function dotScores(queries, T, keys, S, scale, heads = 1) {
   const size = queries.length / T;
-  const scores = new Float32Array(T * S);
-  for (let t = 0; t < T; t++) {
-    for (let s = 0; s < S; s++) scores[t * S + s] = dot(queries, t * size, keys, s * size, size) * scale;
+  const part = size / heads;
+  const scores = new Float32Array(heads * T * S);
+  for (let n = 0, i = 0; n < heads; n++) {
+    for (let t = 0; t < T; t++) {
+      for (let s = 0; s < S; s++, i++) {
+        scores[i] = dot(queries, t * size + n * part, keys, s * size + n * part, part) * scale;
+      }
+    }
   }
   return scores;
 }
 
-/** Dummy, attends to nothing: a_i = 0, alpha = 0. */
-class NoAttention extends Attention {
-  get selective() {
-    return false;
-  }
+/** MeanPool, attends equally to every word: alpha_it = 1 / S. */
+class MeanAttention extends Attention {
+  selective = false;
 
-  weights(_queries, T, memory) {
+  scores(_queries, T, memory) {
     return new Float32Array(T * memory.S);
   }
 }
 
-/** MeanPool, attends equally to every word: alpha_it = 1 / S. */
-class MeanAttention extends Attention {
-  get selective() {
-    return false;
-  }
-
-  scores(_queries, T, memory) {
-    return new Float32Array(T * memory.S);
+/** Dummy, attends to nothing: a_i = 0, alpha = 0. */
+class NoAttention extends MeanAttention {
+  weights(queries, T, memory) {
+    return this.scores(queries, T, memory);
   }
 }
 
@@ -243,20 +245,8 @@ export class MultiHeadAttention extends Attention {
     return { keys: this.W_k.apply(h), values: this.W_v.apply(h), S: h.length / this.size };
   }
 
-  weights(queries, T, memory) {
-    const q = this.queries(queries, T, memory);
-    const K = this.W_q.outputs;
-    const [S, size] = [memory.S, K / this.heads];
-    const weights = new Float32Array(this.heads * T * S);
-    for (let n = 0, i = 0; n < this.heads; n++) {
-      for (let t = 0; t < T; t++) {
-        for (let s = 0; s < S; s++, i++) {
-          weights[i] = dot(q, t * K + n * size, memory.keys, s * K + n * size, size) * this.scale;
-        }
-      }
-    }
-    softmaxRows(weights, S);
-    return weights;
+  scores(queries, T, memory) {
+    return dotScores(this.queries(queries, T, memory), T, memory.keys, memory.S, this.scale, this.heads);
   }
 
   /** Returns the queries of all heads, (T, K): the first K / N numbers of a row are those of head 1. */
@@ -265,19 +255,7 @@ export class MultiHeadAttention extends Attention {
   }
 
   mix(weights, T, memory) {
-    const K = this.W_v.outputs;
-    const [S, size] = [memory.S, K / this.heads];
-    const heads = new Float32Array(T * K);
-    for (let n = 0, i = 0; n < this.heads; n++) {
-      for (let t = 0; t < T; t++) {
-        for (let s = 0; s < S; s++, i++) {
-          for (let j = n * size; j < (n + 1) * size; j++) {
-            heads[t * K + j] += weights[i] * memory.values[s * K + j];
-          }
-        }
-      }
-    }
-    return this.W_a.apply(heads);
+    return this.W_a.apply(mixValues(weights, T, memory.values, memory.S, this.W_v.outputs, this.heads));
   }
 }
 

@@ -3,7 +3,7 @@
  * ends. Python's tables come with the model. Texts are code points here, as in `words.js`.
  */
 
-import { codePoints } from "./words.js";
+import { codePoints, toUnits } from "./words.js";
 
 const LONGEST_WORD = 40;
 const LONGEST_NUMBER = 12;
@@ -38,7 +38,6 @@ export class SentenceSplitter {
     this.ordinals = rules.ordinals;
   }
 
-  /** Returns the sentences of a text. */
   split(text) {
     return this.spans(text).map(([start, end]) => text.slice(start, end));
   }
@@ -46,14 +45,12 @@ export class SentenceSplitter {
   /** Returns the [start, end] of each sentence in the text, in 16-bit units, as `slice` counts. */
   spans(text) {
     const points = codePoints(text);
-    const places = [0];
-    for (const point of points) places.push(places.at(-1) + (point > 0xffff ? 2 : 1));
     let spans = this.allSpans(points).filter(([start, end]) => this.hasWord(points, start, end));
     if (!spans.length) {
       const [start, end] = this.strip(points, 0, points.length);
       spans = start < end ? [[start, end]] : [];
     }
-    return spans.map(([start, end]) => [places[start], places[end]]);
+    return toUnits(spans, points);
   }
 
   /** Returns whether nothing but spaces surrounds the only span, if there is one. */

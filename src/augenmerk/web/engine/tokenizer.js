@@ -101,7 +101,6 @@ export class Tokenizer {
     this.lowercase = tables.lowercase;
     this.size = tables.tokens.length;
     if (this.isBpe) {
-      /** The bytes of each id. */
       this.bytes = tables.tokens.map((token) => Uint8Array.from(token, (byte) => byte.charCodeAt(0)));
       this.idOfByte = new Map();
       this.bytes.forEach((bytes, id) => {
@@ -163,7 +162,6 @@ export class Tokenizer {
     };
   }
 
-  /** Returns the ids of a piece. */
   encodePiece(piece) {
     if (!this.isBpe) return [this.idOfWord.get(piece) ?? UNK];
     let ids = this.cache.get(piece);

@@ -17,7 +17,6 @@ import { TransformerTranslator } from "./transformer.js";
 import { maximiseWanted } from "./wanted.js";
 import { Characters, detokenise } from "./words.js";
 
-/** The format of bundles that can be read. */
 const BUNDLE_FORMAT = 1;
 /** How many sentences of a text are kept, so that they are not translated again when another changes. */
 const KEPT_SENTENCES = 500;

@@ -187,11 +187,8 @@ function dropDominated(M) {
 /** Returns -log sum_y exp(-margins_y), and the share of each y in this sum. */
 function softMinimum(margins) {
   const low = minimumOf(margins);
-  const shares = new Float64Array(margins.length);
-  for (let y = 0; y < margins.length; y++) shares[y] = Math.exp(low - margins[y]);
-  const total = sumOf(shares);
-  for (let y = 0; y < margins.length; y++) shares[y] /= total;
-  return { value: low - Math.log(total), shares };
+  const exponentials = margins.map((each) => Math.exp(low - each));
+  return { value: low - Math.log(sumOf(exponentials)), shares: normaliseShares(exponentials) };
 }
 
 /** Returns the covariance (S, S) of the rows of M under a distribution over its columns. */
@@ -279,45 +276,30 @@ function dotOf(a, b) {
 }
 
 function moveBy(values, size, step) {
-  const moved = new Float64Array(values.length);
-  for (let k = 0; k < values.length; k++) moved[k] = values[k] + size * step[k];
-  return moved;
+  return values.map((each, k) => each + size * step[k]);
 }
 
-/** Returns values divided by their sum. */
 function normaliseShares(values) {
   const total = sumOf(values);
   return values.map((each) => each / total);
 }
 
 function takeColumns(rows, columns) {
-  return rows.map((row) => {
-    const taken = new Float64Array(columns.length);
-    for (let k = 0; k < columns.length; k++) taken[k] = row[columns[k]];
-    return taken;
-  });
+  return rows.map((row) => Float64Array.from(columns, (y) => row[y]));
 }
 
 function sumOf(values) {
-  let sum = 0;
-  for (let k = 0; k < values.length; k++) sum += values[k];
-  return sum;
+  return values.reduce((sum, each) => sum + each, 0);
 }
 
 function sumOfLogs(values) {
-  let sum = 0;
-  for (let k = 0; k < values.length; k++) sum += Math.log(values[k]);
-  return sum;
+  return sumOf(values.map(Math.log));
 }
 
 function minimumOf(values) {
-  let least = Infinity;
-  for (let k = 0; k < values.length; k++) if (values[k] < least) least = values[k];
-  return least;
+  return values.reduce((least, each) => Math.min(least, each), Infinity);
 }
 
 function maximumOf(values) {
-  let most = -Infinity;
-  for (let k = 0; k < values.length; k++) if (values[k] > most) most = values[k];
-  return most;
+  return values.reduce((most, each) => Math.max(most, each), -Infinity);
 }

@@ -42,21 +42,13 @@ export class Characters {
     }
     /** The code points that a capital letter becomes in lower case. */
     this.lower = new Map();
-    for (let i = 0; i < tables.lower.length; i += 4) {
-      const [first, length, step, difference] = tables.lower.slice(i, i + 4);
-      for (let capital = first; capital < first + length * step; capital += step) {
-        this.lower.set(capital, [capital + difference]);
-      }
-    }
+    for (const [capital, difference] of listRuns(tables.lower))
+      this.lower.set(capital, [capital + difference]);
     for (const [capital, letters] of Object.entries(tables.lower_special)) {
       this.lower.set(capital.codePointAt(0), codePoints(letters));
     }
     /** The letters that begin no sentence. */
-    this.small = new Set();
-    for (let i = 0; i < tables.small.length; i += 4) {
-      const [first, length, step] = tables.small.slice(i, i + 4);
-      for (let letter = first; letter < first + length * step; letter += step) this.small.add(letter);
-    }
+    this.small = new Set(listRuns(tables.small).map(([letter]) => letter));
   }
 
   /** Python's `\w`. */
@@ -118,6 +110,16 @@ export class Characters {
   }
 }
 
+/** Returns [code point, difference] for all that a table of runs stands for: each (first, length, step, difference). */
+function listRuns(table) {
+  const all = [];
+  for (let i = 0; i < table.length; i += 4) {
+    const [first, length, step, difference] = table.slice(i, i + 4);
+    for (let place = 0; place < length; place++) all.push([first + place * step, difference]);
+  }
+  return all;
+}
+
 /** Returns the code points of a text; half a surrogate pair counts as one, as in Python. */
 export function codePoints(text) {
   return Array.from(text, (character) => character.codePointAt(0));
@@ -131,9 +133,14 @@ export function splitWords(text, characters) {
 /** Returns the [start, end] of each word in the text, in 16-bit units, as `slice` counts. */
 export function wordSpans(text, characters) {
   const points = codePoints(text);
+  return toUnits(wordSpansOfPoints(points, characters), points);
+}
+
+/** Returns [start, end] pairs of code points in 16-bit units. */
+export function toUnits(spans, points) {
   const places = [0];
   for (const point of points) places.push(places.at(-1) + (point > 0xffff ? 2 : 1));
-  return wordSpansOfPoints(points, characters).map(([start, end]) => [places[start], places[end]]);
+  return spans.map(([start, end]) => [places[start], places[end]]);
 }
 
 /** Returns the [start, end] of each word in a text that is given as code points. */

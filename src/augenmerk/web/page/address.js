@@ -71,6 +71,16 @@ export function readState(address, specification) {
   return state;
 }
 
+/** Puts a fragment (`#`) or query (`?`) into the address; with `isStep`, "Back" leads to the one before. */
+export function putAddress(written, sign = "#", isStep = false) {
+  const whole = location.pathname + (sign === "#" ? location.search : "");
+  try {
+    history[isStep ? "pushState" : "replaceState"](null, "", written ? sign + written : whole);
+  } catch {
+    // Some browsers refuse if it happens too often, as while a slider is dragged.
+  }
+}
+
 /** Returns the query for a state, without `#` or `?`; what is as in an untouched view is left out. */
 export function writeState(state, specification) {
   const written = new URLSearchParams();

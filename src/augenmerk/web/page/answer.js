@@ -30,7 +30,6 @@ export function placeIn({ state }, { number, translation }) {
   return logs.length ? logs.indexOf(Math.min(...logs)) : -1;
 }
 
-/** Describes an answer. */
 export function describeAnswer(app, answer) {
   const { state, answers } = app;
   const { number, model } = answer;
@@ -40,8 +39,8 @@ export function describeAnswer(app, answer) {
   if (!answer.waiting) answer.spoken = translation ? wholeText(translation) : "";
   const heading =
     answers.length > 1
-      ? h("h2", {}, isolate(model.data.name))
-      : h("h2", { class: "label" }, app.nameSide("translation", "target_language"));
+      ? h("h2", isolate(model.data.name))
+      : h("h2.label", app.nameSide("translation", "target_language"));
   const own = translation?.target_words.length ? makeGrid(translation, state.unit, model.isBpe) : null;
   const shown = own && chooseGrid(app, answer, own);
   answer.own = own;
@@ -57,19 +56,19 @@ export function describeAnswer(app, answer) {
     "article",
     { key: number, class: answer.waiting ? "card answer waiting" : "card answer", id: `answer-${number}` },
     heading,
-    h("p", { class: "said", dir: "auto" }, own && describeSaid(app, answer, chosen, on)),
-    h("p", { class: "spoken unseen", role: "status" }, answer.spoken),
-    h("p", { class: "forced" }, describeForced(app, answer)),
+    h("p.said", { dir: "auto" }, own && describeSaid(app, answer, chosen, on)),
+    h("p.spoken.unseen", { role: "status" }, answer.spoken),
+    h("p.forced", describeForced(app, answer)),
     h("p", { class: `status ${kind}` }, status),
-    h("div", { class: "picture" }, own && drawPicture(app, answer, shown, chosen, changed, on))
+    h("div.picture", own && drawPicture(app, answer, shown, chosen, changed, on))
   );
 }
 
 /** Describes the picture of an answer: of the mean over all heads, of one head, or of all of them. */
 function drawPicture(app, { number }, { grid, isSource, name, maps }, chosen, changed, on) {
   const { state, t } = app;
-  const readout = (text) => h("p", { class: "readout", role: "status" }, text);
-  if (maps) return [describeSmallMaps(maps, app), h("div", { class: "under" }, readout(t("smallHint")))];
+  const readout = (text) => h("p.readout", { role: "status" }, text);
+  if (maps) return [describeSmallMaps(maps, app), h("div.under", readout(t("smallHint")))];
   const room = find(`answer-${number}`)?.querySelector(".picture").clientWidth ?? 0;
   const row = isSource ? -1 : chosen;
   const points = isSource ? { ...on, select: () => {} } : on;
@@ -77,8 +76,8 @@ function drawPicture(app, { number }, { grid, isSource, name, maps }, chosen, ch
   const picture = isMap
     ? describeHeatMap(grid, row, name ? [] : changed, t, points, room, name)
     : describeLines(grid, row, t, points, room, name);
-  const under = h("div", { class: "under" }, readout(t("pointHint")), isMap && describeScale(t));
-  return [name && h("p", { class: "head-name" }, name), picture, under];
+  const under = h("div.under", readout(t("pointHint")), isMap && describeScale(t));
+  return [name && h("p.head-name", name), picture, under];
 }
 
 /** Says why there is no translation, or what is to be known about the one there is. */
@@ -114,7 +113,7 @@ function describeForced({ state, t, change }, { number, model, translation }) {
     const words = model.isBpe ? begun.join("").replaceAll("▁", " ").trim() : begun.join(" ");
     remark = t("begun", { words: `\u2068${words}\u2069` });
   }
-  return [h("span", {}, remark), " ", button(t("undo"), () => change(forgetChoices()))];
+  return [h("span", remark), " ", button(t("undo"), () => change(forgetChoices()))];
 }
 
 /** Describes the translation: of the sentence that is looked at as words, of each other one as a button. */
@@ -141,7 +140,6 @@ function describeSaid(app, answer, chosen, on) {
   return [nodes, rest];
 }
 
-/** Describes the words of a translation, which can be pointed at and chosen. */
 function describeWords({ state, t }, { own, translation }, chosen, on) {
   // Spaces between words are those of the translation: none before a full stop. Subwords stand apart.
   let rest = translation.translation;

@@ -1,6 +1,6 @@
 /** Copies a link, a picture or the data; where a browser does not permit that, a file is saved instead. */
 
-import { find } from "./dom.js";
+import { find, readColours } from "./dom.js";
 import { drawHeatMap } from "./heatmap.js";
 import { drawLines } from "./lines.js";
 import { create, h } from "./view.js";
@@ -55,8 +55,7 @@ async function copyAs({ state, answers, t, writeAddress }, form) {
   if (form === "json") {
     return copyText(`${JSON.stringify(translation, null, 2)}\n`, "attention.json", "application/json");
   }
-  const style = getComputedStyle(document.documentElement);
-  const colour = (name) => style.getPropertyValue(name).trim();
+  const colour = readColours();
   const title = shortTitle(translation.source);
   const picture =
     state.view === "map" ? drawHeatMap(grid, title, colour) : drawLines(grid, title, colour, 600);

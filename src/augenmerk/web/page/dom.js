@@ -35,6 +35,12 @@ export function rootFontSize() {
   return parseFloat(getComputedStyle(document.documentElement).fontSize);
 }
 
+/** Returns a function that gives a colour of the page by the name of its variable. */
+export function readColours(element = document.documentElement) {
+  const style = getComputedStyle(element);
+  return (name) => style.getPropertyValue(name).trim();
+}
+
 /** Calls a function when the window gets wider or narrower. Its height changes often: the bars of a phone come and go. */
 export function onOtherWidth(act) {
   let width = window.innerWidth;
@@ -43,4 +49,10 @@ export function onOtherWidth(act) {
     width = window.innerWidth;
     act();
   });
+}
+
+/** Returns where a pointer is, in pixels of the element that listens. */
+export function pointerPlace(event) {
+  const box = event.currentTarget.getBoundingClientRect();
+  return [event.clientX - box.left, event.clientY - box.top];
 }

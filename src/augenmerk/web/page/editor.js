@@ -7,7 +7,7 @@
 import { placeIn } from "./answer.js";
 import { find } from "./dom.js";
 import { describeBars } from "./next.js";
-import { button, hint, isolate } from "./parts.js";
+import { button, hint, isolate, tableRow } from "./parts.js";
 import { showNumber, showPercent, showToken, sourceTokens } from "./shown.js";
 import { changedBefore, roundToThousandths } from "./state.js";
 import { explainError } from "./texts.js";
@@ -117,7 +117,6 @@ function take(app, editor, weights) {
   });
 }
 
-/** Translates on under the weights. */
 function goOn(app, { at, answer, own, weights, question }) {
   const rows = changedBefore(app.state, answer.number, at);
   if (weights !== own.weights) rows.push({ position: at, weights: roundToThousandths(weights) });
@@ -151,7 +150,6 @@ async function want(app, editor, text) {
   }
 }
 
-/** Says what was found for a wish. */
 function describeFound({ probability, own_probability, wins, best }, text, isBpe, t) {
   const percent = (share) => showPercent(share, t.language);
   const leads = probability > best.probability;
@@ -167,7 +165,6 @@ function describeFound({ probability, own_probability, wins, best }, text, isBpe
 
 // -- drawing -----------------------------------------------------------------------------------------------
 
-/** Draws the editor of the place that is looked at. */
 export function drawEditor(app) {
   if (!app.state.open.includes("change")) return;
   const answer = app.answers[app.state.selectedModel];
@@ -180,7 +177,7 @@ export function drawEditor(app) {
   /** @type {any} */
   let content = hint(refused ? t(...refused) : t("changeWaiting"));
   if (editor?.error && !editor.own) {
-    content = h("p", { class: "error" }, t("failed", { reason: explainError(editor.error, t) }));
+    content = h("p.error", t("failed", { reason: explainError(editor.error, t) }));
   } else if (editor?.shown) {
     content = describe(app, editor.shown);
   }
@@ -199,51 +196,27 @@ function describe(app, editor) {
     return h("select", { "aria-label": t(label), value: editor[name], onchange }, options);
   };
   const isMultiHead = answer.model.data.attention === "multi-head";
+  const swapped = [choose("first", "swapFirst"), choose("second", "swapSecond"), button(t("swap"), swap)];
+  const buttons = [button(t("own"), () => set(own.weights)), button(t("uniform"), even)];
+  const rows = tokens.map((token, place) => describeWeight(editor, token, place, set, t));
   const weights = h(
-    "div",
-    { class: "weights" },
-    h(
-      "div",
-      { class: "buttons" },
-      button(t("own"), () => set(own.weights)),
-      button(t("uniform"), even),
-      h(
-        "span",
-        { class: "together" },
-        choose("first", "swapFirst"),
-        choose("second", "swapSecond"),
-        button(t("swap"), swap)
-      )
-    ),
-    h(
-      "table",
-      {},
-      h("caption", { class: "unseen" }, t("weightsCaption", { word })),
-      h(
-        "tbody",
-        {},
-        tokens.map((token, place) => describeWeight(editor, token, place, set, t))
-      )
-    ),
+    "div.weights",
+    h("div.buttons", buttons, h("span.together", swapped)),
+    h("table", h("caption.unseen", t("weightsCaption", { word })), h("tbody", rows)),
     hint([t("editorHint"), isMultiHead && [" ", t("allHeads")]])
   );
+  const onward = button(t("goOn"), () => goOn(app, editor), { class: "main" });
   const effect = h(
-    "div",
-    { class: "effect" },
-    h("h3", {}, t("nextNow")),
-    h("div", { class: "prediction" }, describePrediction(editor, t)),
-    h(
-      "p",
-      { class: "buttons" },
-      button(t("goOn"), () => goOn(app, editor), { class: "main" })
-    ),
+    "div.effect",
+    h("h3", t("nextNow")),
+    h("div.prediction", describePrediction(editor, t)),
+    h("p.buttons", onward),
     describeWish(app, editor)
   );
-  const lead = h("p", { class: "lead" }, t("changeFor", { word }));
-  return [lead, h("div", { key, class: "editor" }, weights, effect)];
+  const lead = h("p.lead", t("changeFor", { word }));
+  return [lead, h("div.editor", { key }, weights, effect)];
 }
 
-/** Describes the row of a source token. */
 function describeWeight({ own, weights }, token, place, set, t) {
   const weight = weights[place];
   const slider = {
@@ -263,18 +236,15 @@ function describeWeight({ own, weights }, token, place, set, t) {
   };
   const all = { class: "word", title: t("allOn", { word: token }) };
   const choose = () => set(weights.map((_, i) => Number(i === place)));
-  return h(
-    "tr",
-    {},
-    h("th", { scope: "row" }, button(isolate(token), choose, all)),
-    h("td", { class: "slide" }, h("input", slider), h("span", mark)),
-    h("td", {}, h("input", number), h("span", { class: "unit", "aria-hidden": "true" }, "%"))
-  );
+  return tableRow(button(isolate(token), choose, all), [
+    h("td.slide", h("input", slider), h("span", mark)),
+    [h("input", number), h("span.unit", { "aria-hidden": "true" }, "%")],
+  ]);
 }
 
 /** Describes the next words under the weights, with marks where they were under the model's own attention. */
 function describePrediction({ answer, own, now, error }, t) {
-  if (error) return h("p", { class: "error" }, explainError(error, t));
+  if (error) return h("p.error", explainError(error, t));
   const before = new Map(own.tokens.map((token) => [token.id, token.probability]));
   const tokens = now.tokens.slice(0, SHOWN).map((token) => ({ ...token, own: before.get(token.id) ?? 0 }));
   return describeBars(tokens, answer.model.isBpe, t);
@@ -289,18 +259,15 @@ function describeWish(app, editor) {
     if (text) want(app, editor, text);
   };
   const offered = new Set(editor.own.tokens.map(({ text }) => showToken(text, editor.answer.model.isBpe)));
+  const options = [...offered].map((value) => h("option", { value }));
   const typed = { type: "text", dir: "auto", autocomplete: "off", spellcheck: "false" };
   const field = h("input", { id: "wish", list: "wishes", ...typed });
   return h(
-    "form",
-    { class: "wanted", onsubmit },
+    "form.wanted",
+    { onsubmit },
     h("label", { for: "wish" }, t("wanted")),
-    h("span", { class: "together" }, field, h("button", { type: "submit" }, t("find"))),
-    h(
-      "datalist",
-      { id: "wishes" },
-      [...offered].map((value) => h("option", { value }))
-    ),
-    h("p", { class: "answer", role: "status" }, editor.said)
+    h("span.together", field, h("button", { type: "submit" }, t("find"))),
+    h("datalist", { id: "wishes" }, options),
+    h("p.answer", { role: "status" }, editor.said)
   );
 }

@@ -1,6 +1,7 @@
 /** The layers and heads of a model: which are chosen, and their attention as a large map or as many small ones. */
 
 import { choice } from "./address.js";
+import { readColours } from "./dom.js";
 import { button, isolate, select } from "./parts.js";
 import { levelOf, showNumber, showToken, showWord, spread } from "./shown.js";
 import { h } from "./view.js";
@@ -61,7 +62,6 @@ export function chooseHeads({ page, state }, number) {
 
 // -- what is chosen ----------------------------------------------------------------------------------------
 
-/** Returns the mean of maps of one size. */
 function meanMap(maps) {
   return maps[0].map((row, i) =>
     row.map((_, j) => maps.reduce((sum, each) => sum + each[i][j], 0) / maps.length)
@@ -138,7 +138,7 @@ function makePartGrid(part, translation, unit, isBpe, own, weights) {
 /** Describes all heads [layer][head] as small maps, a row for each layer; a click shows one of them large. */
 export function describeSmallMaps(maps, { t, change }) {
   const several = maps.length > 1;
-  const style = getComputedStyle(document.documentElement);
+  const colour = readColours();
   const describeMap = (weights, layer, head) => {
     const rows = weights.filter((row) => row.some((weight) => weight > 0));
     const words = rows.reduce((sum, row) => sum + spread(row), 0) / Math.max(1, rows.length);
@@ -150,27 +150,26 @@ export function describeSmallMaps(maps, { t, change }) {
       height: weights.length,
       "aria-hidden": "true",
       style: { "aspect-ratio": weights[0].length / weights.length },
-      own: (element) => paintMap(element, weights, style),
+      own: (element) => paintMap(element, weights, colour),
     };
-    const content = [h("canvas", canvas), h("span", {}, isolate(name)), h("span", { class: "unseen" }, said)];
+    const content = [h("canvas", canvas), h("span", isolate(name)), h("span.unseen", said)];
     return button(content, enlarge, { class: "small-map", title: `${name}: ${said}` });
   };
   const rows = maps.map((heads, layer) =>
     h(
-      "div",
-      { class: "small-row" },
+      "div.small-row",
       heads.map((weights, head) => describeMap(weights, layer + 1, head + 1))
     )
   );
-  return h("div", { class: "small-maps", style: { "--heads": maps[0].length } }, rows);
+  return h("div.small-maps", { style: { "--heads": maps[0].length } }, rows);
 }
 
 /** Paints a map with a pixel for each weight, in the colours of the page's scale. */
-function paintMap(canvas, weights, style) {
+function paintMap(canvas, weights, colour) {
   const context = canvas.getContext("2d");
   weights.forEach((row, y) => {
     row.forEach((weight, x) => {
-      context.fillStyle = style.getPropertyValue(`--h${levelOf(weight)}`).trim();
+      context.fillStyle = colour(`--h${levelOf(weight)}`);
       context.fillRect(x, y, 1, 1);
     });
   });

@@ -15,23 +15,16 @@ const ARROW_STEPS = { ArrowDown: 1, ArrowUp: -1, ArrowRight: 1, ArrowLeft: -1 };
  */
 export function describeHeatMap(grid, chosen, changedRows, t, on, room, caption = t("mapCaption")) {
   const word = (text, isEnd, row, column, more) => {
-    const look =
-      (...place) =>
-      (event) =>
-        on.point(...place, event.currentTarget.closest("table"));
-    const focus = { onfocus: look(row, column), onblur: look(-1, -1), title: isEnd ? t("end") : null };
-    return h(
-      "button",
-      { type: "button", class: isEnd ? "word end" : "word", ...focus, ...more },
-      isolate(text)
-    );
+    const point = ({ currentTarget }, ...place) => on.point(...place, currentTarget.closest("table"));
+    const attributes = {
+      ...{ type: "button", class: isEnd && "end", title: isEnd ? t("end") : null },
+      onfocus: (event) => point(event, row, column),
+      onblur: (event) => point(event, -1, -1),
+    };
+    return h("button.word", { ...attributes, ...more }, isolate(text));
   };
   const columns = grid.columns.map((text, column) =>
-    h(
-      "th",
-      { scope: "col" },
-      h("div", {}, word(text, column === grid.columnEnd, -1, column, { tabindex: -1 }))
-    )
+    h("th", { scope: "col" }, h("div", word(text, column === grid.columnEnd, -1, column, { tabindex: -1 })))
   );
   const rows = grid.rows.map(({ text, end }, row) => {
     const attributes = {
@@ -39,14 +32,11 @@ export function describeHeatMap(grid, chosen, changedRows, t, on, room, caption 
       "aria-pressed": String(row === chosen),
       onclick: () => on.select(row),
     };
-    const mark = changedRows.includes(row) && h("span", { class: "mark", title: t("changedHere") }, "✎");
-    const cells = grid.weights[row].map((weight, column) =>
-      h(
-        "td",
-        { class: `h${levelOf(weight)}`, "data-row": row, "data-column": column },
-        showWeight(weight, t.language)
-      )
-    );
+    const mark = changedRows.includes(row) && h("span.mark", { title: t("changedHere") }, "✎");
+    const cells = grid.weights[row].map((weight, column) => {
+      const place = { class: `h${levelOf(weight)}`, "data-row": row, "data-column": column };
+      return h("td", place, showWeight(weight, t.language));
+    });
     const heading = h("th", { scope: "row" }, mark, word(text, end, row, -1, attributes));
     return h("tr", { class: row === chosen ? "chosen" : null }, heading, cells);
   });
@@ -60,13 +50,13 @@ export function describeHeatMap(grid, chosen, changedRows, t, on, room, caption 
     onkeydown: moveAmongWords,
   };
   const table = h(
-    "table",
-    { class: "map", style: fitCells(grid, room), ...pointer },
-    h("caption", { class: "unseen" }, caption),
-    h("thead", {}, h("tr", {}, h("td"), columns)),
-    h("tbody", {}, rows)
+    "table.map",
+    { style: fitCells(grid, room), ...pointer },
+    h("caption.unseen", caption),
+    h("thead", h("tr", h("td"), columns)),
+    h("tbody", rows)
   );
-  return h("div", { class: "scroll" }, table);
+  return h("div.scroll", table);
 }
 
 /** Returns the row and the column of an element of a map, -1 for none. */
@@ -140,14 +130,7 @@ export function describePointed(grid, row, column, t) {
 /** Describes the scale of the colours, which is the same for every map. */
 export function describeScale(t) {
   const shades = Array.from({ length: 24 }, (_, place) => h("i", { class: `h${levelOf(place / 23)}` }));
-  return h(
-    "p",
-    { class: "scale", "aria-hidden": "true" },
-    t("attention"),
-    " 0 ",
-    h("span", {}, shades),
-    " 1"
-  );
+  return h("p.scale", { "aria-hidden": "true" }, t("attention"), " 0 ", h("span", shades), " 1");
 }
 
 /** Describes a map as an SVG picture that stands by itself; `colour(name)` is one of the page's. */

@@ -2,7 +2,7 @@
 
 import { rootFontSize } from "./dom.js";
 import { describePicture } from "./heatmap.js";
-import { headings, scroll, table } from "./parts.js";
+import { headings, scroll, table, tableRow } from "./parts.js";
 import { showNumber } from "./shown.js";
 import { h } from "./view.js";
 
@@ -10,7 +10,6 @@ const PITCH = 30;
 const LETTER = 8.2;
 const MIN_SHOWN = 0.02;
 
-/** Returns how wide a column of words has to be, in pixels. */
 function columnWidth(words) {
   return Math.min(220, Math.max(40, ...words.map((word) => [...word].length * LETTER + 12)));
 }
@@ -49,7 +48,7 @@ export function drawLines(grid, title, colour, room, chosen = -1) {
       "font-size": 15,
       "dominant-baseline": "central",
     };
-    return h("text", { class: "word", ...look, ...attributes }, text);
+    return h("text.word", { ...look, ...attributes }, text);
   };
   const sources = grid.columns.map((text, column) => {
     const place = { x: left - 4, y: middle(columns, column), "text-anchor": "end", "data-column": column };
@@ -83,11 +82,9 @@ export function describeLines(grid, chosen, t, on, room, caption = t("mapCaption
     },
   });
   const rows = grid.rows.map(({ text }, row) =>
-    h(
-      "tr",
-      {},
-      h("th", { scope: "row" }, text),
-      grid.weights[row].map((weight) => h("td", {}, showNumber(weight, t.language)))
+    tableRow(
+      text,
+      grid.weights[row].map((weight) => showNumber(weight, t.language))
     )
   );
   const head = [h("td"), headings(grid.columns)];

@@ -3,7 +3,7 @@
  * by `start.js` in an exported page, and by `workbench/translate.js` with a server behind it.
  */
 
-import { readState, writeState } from "./address.js";
+import { putAddress, readState, writeState } from "./address.js";
 import { describeAnswer } from "./answer.js";
 import { describeComparison } from "./compare.js";
 import { copyAnswer } from "./copy.js";
@@ -74,13 +74,7 @@ function writeAddress(isStep = false) {
   clearTimeout(dragging);
   const fragment = writeState(app.state, app.specification);
   if (fragment === location.hash.slice(1)) return;
-  const address = fragment ? `#${fragment}` : location.pathname + location.search;
-  try {
-    if (isStep) history.pushState(null, "", address);
-    else history.replaceState(null, "", address);
-  } catch {
-    // Some browsers refuse if it happens too often.
-  }
+  putAddress(fragment, "#", isStep);
 }
 
 /** Takes another text. The sentence that is looked at stays the one it was, as far as there is one. */
@@ -133,11 +127,11 @@ function applyLook() {
   if (page.models.some((data) => data.rounded)) notices.push(t("rounded"));
   const licences = page.models.map(({ name, licence }) =>
     // The notice comes with the run, in English.
-    h("p", {}, t("licence", { name }), " ", h("span", { lang: "en" }, licence))
+    h("p", t("licence", { name }), " ", h("span", { lang: "en" }, licence))
   );
   render(
     find("notices"),
-    notices.map((text) => h("p", {}, text)),
+    notices.map((text) => h("p", text)),
     licences
   );
 }
@@ -219,7 +213,6 @@ function takeModels(names) {
   loadModels();
 }
 
-/** Has other models answer. */
 function exchangeModels(models) {
   app.page = { ...app.page, models };
   const { text, ...specified } = specifyState(app.page);
@@ -239,7 +232,7 @@ function exchangeModels(models) {
   document.body.classList.toggle("two", models.length > 1);
   render(
     find("name"),
-    models.map(({ name }) => h("span", {}, isolate(name)))
+    models.map(({ name }) => h("span", isolate(name)))
   );
 }
 

@@ -5,7 +5,6 @@
 
 import { find } from "./dom.js";
 
-/** Returns the bytes of a text in base64. */
 function decodeBase64(text) {
   if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text).buffer;
   const characters = atob(text.trim());
@@ -78,7 +77,6 @@ export class Model {
     return this;
   }
 
-  /** Ends the worker. */
   close() {
     this._worker?.terminate();
   }

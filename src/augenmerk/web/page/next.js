@@ -16,15 +16,15 @@ export function describeBars(tokens, isBpe, t, onChoose = null, spoken = -1) {
     const bar = { class: own === undefined ? "bar" : "bar marked", style: { "--share": probability } };
     if (own !== undefined) bar.style["--own"] = own;
     const content = [
-      h("span", { class: "token" }, isolate(word)),
+      h("span.token", isolate(word)),
       h("span", bar),
-      h("span", { class: "percent" }, showPercent(probability, t.language)),
+      h("span.percent", showPercent(probability, t.language)),
     ];
     const look = id === spoken ? "candidate said" : "candidate";
     const choose = { type: "button", title: t("goOnWith", { word }), onclick: () => onChoose(token) };
     // Nothing continues after the end.
     const row = onChoose && id !== EOS_ID ? h("button", { class: look, ...choose }, content) : null;
-    return h("li", {}, row ?? h("span", { class: look }, content));
+    return h("li", row ?? h("span", { class: look }, content));
   });
-  return h("ol", { class: "bars" }, rows);
+  return h("ol.bars", rows);
 }

@@ -44,15 +44,14 @@ export function describePlace(app) {
     .slice(0, STRONGEST);
   return [
     h(
-      "div",
-      { class: "stepper buttons" },
+      "div.stepper.buttons",
       step("before", "◀", rows[row - 1]),
-      h("h3", {}, answers.length > 1 && [isolate(data.name), ": "], says),
+      h("h3", answers.length > 1 && [isolate(data.name), ": "], says),
       step("after", "▶", rows[row + 1])
     ),
-    h("div", {}, h("h4", {}, t("nextBest")), candidates),
+    h("div", h("h4", t("nextBest")), candidates),
     weights.some((weight) => weight > 0) &&
-      h("div", {}, h("h4", {}, t("looksAt")), describeBars(strongest, isBpe, t)),
+      h("div", h("h4", t("looksAt")), describeBars(strongest, isBpe, t)),
   ];
 }
 
@@ -80,7 +79,10 @@ function describeBeam(app) {
     return hint(t(isOver ? "noWords" : answer.ready ? "computing" : "changeWaiting"));
   }
   const key = JSON.stringify([state.selectedModel, answer.asked]);
-  if (app.beam?.key !== key && !(app.beam && answer.waiting)) app.beam = { key, steps: groupBySteps(tree) };
+  // While its model is busy, the tree before stays.
+  if (app.beam?.tree !== tree && !(app.beam?.answer === answer && answer.waiting)) {
+    app.beam = { key, answer, tree, steps: groupBySteps(tree) };
+  }
   const { steps } = app.beam;
   const count = steps.length - 1;
   const step = state.step < 1 || state.step > count ? count : state.step;
@@ -99,6 +101,6 @@ function describeBeam(app) {
   return h(
     "div",
     { key: app.beam.key, class: "beam" },
-    describeTree(tree, steps, step, answer.model.isBpe, t, on)
+    describeTree(app.beam.tree, steps, step, answer.model.isBpe, t, on)
   );
 }

@@ -4,7 +4,7 @@ import { h } from "./view.js";
 
 /** Describes a text whose writing direction does not disturb the text around it. */
 export function isolate(text) {
-  return h("bdi", {}, text);
+  return h("bdi", text);
 }
 
 export function button(content, onclick, attributes = {}) {
@@ -16,7 +16,7 @@ export function select(label, values, name, value, onchoose, attributes = {}) {
   const onchange = ({ target }) => onchoose(target.value);
   const options = values.map((each) => h("option", { value: each }, name(each)));
   const chosen = h("select", { value, onchange, ...attributes }, options);
-  return h("label", { key: label }, h("span", {}, label), chosen);
+  return h("label", { key: label }, h("span", label), chosen);
 }
 
 /** Describes the headings of columns; those from a place on are of numbers. */
@@ -26,22 +26,30 @@ export function headings(texts, numbersFrom = Infinity) {
   );
 }
 
+/** Describes a row of a table, whose first cell is its name; both may be cells, or what is in them. */
+export function tableRow(name, cells, attributes = {}) {
+  const others = cells.map((cell) => (cell?.tag === "td" ? cell : h("td", cell)));
+  const heading = name?.tag === "th" ? name : h("th", { scope: "row" }, name);
+  return h("tr", attributes, heading, others);
+}
+
 /** Describes a table; without a caption for screen readers, its heading says what it is about. */
 export function table(look, caption, head, rows) {
+  const heads = head[0]?.tag === "tr" ? head : h("tr", head);
   return h(
     "table",
     { class: look },
-    caption && h("caption", { class: "unseen" }, caption),
-    h("thead", {}, h("tr", {}, head)),
-    h("tbody", {}, rows)
+    caption && h("caption.unseen", caption),
+    h("thead", heads),
+    h("tbody", rows)
   );
 }
 
 /** Describes a part of the page that is wider than a narrow screen, and can be scrolled by keys. */
 export function scroll(content, attributes = {}) {
-  return h("div", { class: "scroll", tabindex: 0, ...attributes }, content);
+  return h("div.scroll", { tabindex: 0, ...attributes }, content);
 }
 
 export function hint(text, attributes = {}) {
-  return h("p", { class: "hint", ...attributes }, text);
+  return h("p.hint", { ...attributes }, text);
 }

@@ -97,10 +97,10 @@ function drawTree(tree, steps, last, isBpe, t, on) {
     const onclick = node.parent === null ? null : () => on.goOn(idsTo(tree, node));
     const attributes = { x, y, class: lookOf(node), "dominant-baseline": "central", "data-node": node.id };
     const about = `${t("score")} ${showNumber(node.score, t.language)} · ${explain(steps, node, t)}`;
-    return h("text", { ...attributes, onclick }, labelOf(node), h("title", {}, about));
+    return h("text", { ...attributes, onclick }, labelOf(node), h("title", about));
   });
   const size = { width, height, viewBox: `0 0 ${width} ${height}`, "font-size": FONT * rem };
-  return h("svg", { class: "tree", ...size, "aria-hidden": "true" }, edges, labels);
+  return h("svg.tree", { ...size, "aria-hidden": "true" }, edges, labels);
 }
 
 /** Says what became of a node and, if it was dropped, why. */
@@ -114,27 +114,23 @@ function explain(steps, node, t) {
 
 /** Describes the table of what one step considered. */
 function describeStep(tree, steps, step, isBpe, t, on) {
-  const number = (text) => h("td", { class: "number" }, text);
+  const number = (text) => h("td.number", text);
   const rows = steps[step].nodes.slice(0, MAX_ROWS).map((node) => {
-    const before = pathTo(tree, node)
-      .slice(0, -1)
-      .map((each) => each.text);
+    const path = pathTo(tree, node).slice(0, -1);
+    const before = path.map((each) => each.text);
     const words = isBpe ? before.join("").replaceAll("▁", " ").trim().split(" ") : before;
     const text = words.length > LAST_WORDS ? `… ${words.slice(-LAST_WORDS).join(" ")}` : words.join(" ");
     const word = showToken(node.text, isBpe);
     const choose = { class: "word", title: t("goOnWith", { word }) };
+    const onward = button(isolate(word), () => on.goOn(idsTo(tree, node)), choose);
     return h(
       "tr",
       { class: node.status },
-      h("td", { class: "before" }, isolate(text || t("begin"))),
-      h(
-        "th",
-        { scope: "row" },
-        button(isolate(word), () => on.goOn(idsTo(tree, node)), choose)
-      ),
+      h("td.before", isolate(text || t("begin"))),
+      h("th", { scope: "row" }, onward),
       number(showPercent(Math.exp(node.token_log_probability), t.language)),
       number(showNumber(node.score, t.language)),
-      h("td", { class: "fate" }, explain(steps, node, t))
+      h("td.fate", explain(steps, node, t))
     );
   });
   const [soFar, next, probability, score] = headings(
@@ -153,23 +149,22 @@ export function describeTree(tree, steps, step, isBpe, t, on) {
   const hidden = steps[step].nodes.length - MAX_ROWS;
   const found = tree.hypotheses.map(({ translation, score }) => {
     const scored = `${t("score")} ${showNumber(score, t.language)}`;
-    return h("li", {}, isolate(translation), " ", h("span", { class: "hint" }, scored));
+    return h("li", isolate(translation), " ", h("span.hint", scored));
   });
   return [
     hint(t(tree.beam === 1 ? "greedyHint" : "beamHint", { beam: tree.beam })),
     h(
-      "div",
-      { class: "buttons stepper" },
+      "div.buttons.stepper",
       go("|◀", "firstStep", 1),
       go("◀", "stepBack", step - 1),
       go("▶", "stepOn", step + 1),
       go("▶|", "lastStep", count),
       h("input", { ...range, oninput: ({ target }) => on.step(target.valueAsNumber) }),
-      h("span", { class: "hint", role: "status" }, t("stepOf", { step, count }))
+      h("span.hint", { role: "status" }, t("stepOf", { step, count }))
     ),
     scroll(drawTree(tree, steps, step, isBpe, t, on), { class: "scroll drawing" }),
     scroll([describeStep(tree, steps, step, isBpe, t, on), hidden > 0 && hint(t("more", { count: hidden }))]),
-    h("h3", {}, t("found")),
-    h("ol", { class: "found" }, found),
+    h("h3", t("found")),
+    h("ol.found", found),
   ];
 }

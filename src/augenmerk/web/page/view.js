@@ -21,24 +21,29 @@ const PROPERTIES = ["value", "checked", "open"]; // what the user changes too
 const described = new WeakMap();
 
 /**
- * Describes an element. Attributes: `on...` functions are listeners, `key` tells it from its siblings, `style` is an
- * object of CSS properties, `true` is an empty attribute and `false`, null and undefined are none. With `own`, its
- * children are somebody else's: `own(element)` is called after each rendering. A child is a description, a node of the
- * page, a text, a number, a list of these, or nothing (null, undefined, false).
- * @param {string} tag
- * @param {Record<string, any>} [attributes]
- * @param {...any} children
+ * Describes an element, such as `p` or `p.hint` with a class. Attributes, which may be left out: `on...` functions are
+ * listeners, `key` tells it from its siblings, `style` is an object of CSS properties, `true` is an empty attribute and
+ * `false`, null and undefined are none. With `own`, its children are somebody else's: `own(element)` is called after each
+ * rendering. A child is a description, a node of the page, a text, a number, a list of these, or nothing (null, undefined,
+ * false).
+ * @param {string} element
+ * @param {...any} given attributes and children
  * @returns {Description}
  */
-export function h(tag, attributes = {}, ...children) {
-  const wanted = children
+export function h(element, ...given) {
+  const [tag, ...classes] = element.split(".");
+  const [first] = given;
+  const hasAttributes = first?.constructor === Object && !("tag" in first);
+  const attributes = hasAttributes ? { ...first } : {};
+  if (classes.length) attributes.class = [...classes, attributes.class].filter(Boolean).join(" ");
+  const children = given
+    .slice(hasAttributes ? 1 : 0)
     .flat(Infinity)
     .filter((child) => child !== null && child !== undefined && child !== false && child !== "")
     .map((child) => (typeof child === "number" ? String(child) : child));
-  return { tag, attributes, children: wanted };
+  return { tag, attributes, children };
 }
 
-/** Returns a new element for a description. */
 export function create(description, inSvg = false) {
   const isSvg = inSvg || description.tag === "svg";
   const node = isSvg
@@ -53,7 +58,7 @@ export function render(container, ...children) {
   const focused = /** @type {HTMLElement | null} */ (document.activeElement);
   const isInside = focused !== container && container.contains(focused);
   const index = isInside ? findFocusable(container).indexOf(focused) : -1;
-  renderChildren(container, h("", {}, ...children).children);
+  renderChildren(container, h("", ...children).children);
   if (isInside && (document.activeElement !== focused || isDisabled(focused))) {
     restoreFocus(container, focused, index);
   }
@@ -87,7 +92,6 @@ function restoreFocus(container, focused, index) {
   next?.focus();
 }
 
-/** Makes an element what is described. */
 function update(node, description) {
   if (described.get(node) === description) return;
   const before = described.get(node)?.attributes ?? {};

@@ -77,7 +77,6 @@ export function readMatrix(text) {
   return PARTS.map((_, r) => PARTS.map((_, c) => "n0p".indexOf(text[4 * r + c]) - 1));
 }
 
-/** Returns M x. */
 export function times(matrix, x) {
   return matrix.map((row) => dot(row, x));
 }

@@ -1,6 +1,6 @@
 /** Clouds of outputs: what queries make of keys that are drawn again and again, by simulation and in closed form. */
 
-import { attendToSamples, covarianceEllipse, outputMoments, outputStatistics } from "./noise.js";
+import { attendToSamples, covarianceEllipse, outputMoments, outputStatistics, steepnessOf } from "./noise.js";
 import { Plane } from "./plane.js";
 
 export const SAMPLES = 2000;
@@ -133,9 +133,6 @@ export class Cloud {
 function countNodes(strengths, betas, origin) {
   return betas.reduce((product, beta, axis) => {
     if (beta === 0) return product;
-    const deviation = Math.sqrt(beta);
-    const slope = origin === "keys" ? 2 * (1 + 5 * deviation) : 1;
-    const strength = Math.max(...strengths.map((head) => Math.abs(head[axis])));
-    return product * 18 * Math.max(8, 0.8 * strength * slope * deviation);
+    return product * 18 * Math.max(8, 0.8 * steepnessOf(strengths, axis, beta, origin));
   }, strengths.length);
 }

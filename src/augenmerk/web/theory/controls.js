@@ -1,5 +1,6 @@
-/** Sliders, buttons, lists and tables beside a picture. */
+/** Sliders, choices and bars beside a picture. */
 
+import { button } from "../page/parts.js";
 import { h } from "../page/view.js";
 import { showNotation } from "./notation.js";
 
@@ -25,78 +26,29 @@ export function slider(view, name, label, { least, most, step = 0, log = false, 
     oninput: ({ target }) => view.set({ [name]: fromShare(Number(target.value)) }),
     onchange: () => view.settled(),
   };
-  return h(
-    "label",
-    { class: "slider" },
-    h("span", {}, showNotation(label)),
-    h("input", attributes),
-    h("output", {}, show(value))
-  );
+  return h("label.slider", h("span", showNotation(label)), h("input", attributes), h("output", show(value)));
 }
 
 /** Describes a group of buttons of which one is pressed. */
 export function chooser({ name, label, choices, value, onchoose }) {
-  return h(
-    "div",
-    { class: "choice", role: "group", "aria-label": label, "data-control": name },
-    h("span", {}, label),
-    h(
-      "span",
-      { class: "choices" },
-      choices.map(([key, text]) =>
-        button(text, () => onchoose(key), { "data-choice": key, "aria-pressed": String(key === value) })
-      )
-    )
-  );
+  const buttons = choices.map(([key, text]) => {
+    const attributes = { "data-choice": key, "aria-pressed": String(key === value) };
+    return button(showNotation(text), () => onchoose(key), attributes);
+  });
+  const about = { role: "group", "aria-label": label, "data-control": name };
+  return h("div.choice", about, h("span", label), h("span.choices", buttons));
 }
 
-export function button(text, onclick, attributes = {}) {
-  return h("button", { type: "button", onclick, ...attributes }, showNotation(text));
-}
-
-export function div(look, ...children) {
-  return h("div", { class: look }, children);
-}
-
-export function hint(text) {
-  return h("p", { class: "hint" }, showNotation(text));
-}
-
-/** Describes a part of the page that is wider than a narrow screen. */
-export function scroll(look, ...children) {
-  return h("div", { class: `scroll ${look}`, tabindex: 0 }, children);
-}
-
-/** Describes bars for weights, one for each name. */
-export function weightBars(view, caption, names, weights, colours) {
+/** Describes bars for weights, one for each name; `colourOf(i)` is that of a bar. */
+export function weightBars(view, names, weights, colourOf) {
   const rows = names.map((name, i) =>
     h(
       "li",
-      { style: { "--own": colours[i] } },
-      h("span", { class: "token" }, showNotation(name)),
-      h("div", { class: "bar", style: { "--share": weights[i].toFixed(5) } }),
-      h("span", { class: "percent" }, view.number(weights[i], 3))
+      { style: { "--own": colourOf(i) } },
+      h("span.token", showNotation(name)),
+      h("div.bar", { style: { "--share": weights[i].toFixed(5) } }),
+      h("span.percent", view.number(weights[i], 3))
     )
   );
-  return h("ul", { class: "bars weights-now", "aria-label": caption }, rows);
-}
-
-/** Describes a table with these rows of headings, [text, attributes], and rows whose first cell is their name. */
-export function table(look, caption, head, rows) {
-  const heading = ([text, attributes = {}]) => h("th", { scope: "col", ...attributes }, showNotation(text));
-  return h(
-    "table",
-    { class: look },
-    h("caption", { class: "unseen" }, caption),
-    h(
-      "thead",
-      {},
-      head.map((row) => h("tr", {}, h("td"), row.map(heading)))
-    ),
-    h(
-      "tbody",
-      {},
-      rows.map(([name, ...cells]) => h("tr", {}, h("th", { scope: "row" }, showNotation(name)), cells))
-    )
-  );
+  return h("ul.bars.weights-now", { "aria-label": view.t("weights") }, rows);
 }

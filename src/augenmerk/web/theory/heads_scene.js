@@ -4,12 +4,14 @@
  */
 
 import { decimal, whole } from "../page/address.js";
+import { button, headings, hint, scroll, table, tableRow } from "../page/parts.js";
 import { h } from "../page/view.js";
 import { attend, planeValues } from "./attention.js";
 import { Cloud, colourOf, paintValues, remember, SAMPLES } from "./clouds.js";
-import { button, div, hint, scroll, slider, table, weightBars } from "./controls.js";
+import { slider, weightBars } from "./controls.js";
 import { convexHull, strengthNeeded, tiedWeight } from "./copying.js";
 import { drawKeys, headBreaks, planeMeans, Random } from "./noise.js";
+import { showNotation } from "./notation.js";
 import { Plane, point } from "./plane.js";
 
 const ALPHA = 1e-6; // the tiny variance of 1.5
@@ -119,20 +121,19 @@ export class HeadsScene {
     const queries = this.queries.length > 1 ? t("theQueries") : "q";
     const titles = this.nameClouds();
     const title = t("headsPlaneShort", { ...names, queries });
-    const settings = [this.describeSettings(), hint(t("fieldHint")), isNoisy && hint(t("cloudHint"))];
-    return div(
-      isNoisy ? "scene heads against" : "scene heads",
-      div(
-        "column",
-        keyPlane.describe(title, t("headsPlane"), () => this.paintKeys()),
-        div("settings", settings)
-      ),
-      div(
-        "column",
-        div("clouds", this.describeOutputs(titles)),
-        div("beside", view.describeSaid(), !isNoisy && this.describeWeights())
-      ),
-      isNoisy && scroll("wide", this.describeNumbers(titles))
+    const settings = [
+      this.describeSettings(),
+      hint(t("fieldHint")),
+      isNoisy && hint(showNotation(t("cloudHint"))),
+    ];
+    const keys = keyPlane.describe(title, t("headsPlane"), () => this.paintKeys());
+    const beside = h("div.beside", view.describeSaid(), !isNoisy && this.describeWeights());
+    return h(
+      "div.scene.heads",
+      { class: isNoisy && "against" },
+      h("div.column", keys, h("div.settings", settings)),
+      h("div.column", h("div.clouds", this.describeOutputs(titles)), beside),
+      isNoisy && scroll(this.describeNumbers(titles), { class: "scroll wide" })
     );
   }
 
@@ -174,12 +175,12 @@ export class HeadsScene {
       this.isNoisy && slider(view, "beta", t(this.task === "1.5" ? "betaOfFirst" : "beta"), noise),
       slider(view, "m", t("howManyKeys"), keys),
       this.isNoisy &&
-        div(
-          "buttons",
+        h(
+          "div.buttons",
           button(t("oneMore"), () => show(more, more), { "data-control": "one-more" }),
           button(t("manyMore"), () => show(this.shown, SAMPLES), { "data-control": "many" }),
           button(t("resample"), resample, { "data-control": "resample" }),
-          h("output", { class: "hint count" }, counted)
+          h("output.hint.count", counted)
         ),
     ];
   }
@@ -187,14 +188,7 @@ export class HeadsScene {
   describeWeights() {
     const { view } = this;
     const { t } = view;
-    const names = ["k_a", "k_b", t("eachOther")];
-    return weightBars(
-      view,
-      t("weights"),
-      names,
-      this.drawn.weights,
-      names.map((_, i) => colourOf(i))
-    );
+    return weightBars(view, ["k_a", "k_b", t("eachOther")], this.drawn.weights, colourOf);
   }
 
   describeNumbers(titles) {
@@ -202,20 +196,21 @@ export class HeadsScene {
     const { t } = view;
     const pair = (both) => both.map((each) => view.number(each, 3)).join("; ");
     const deviations = ({ covariance: [xx, , yy] }) => [xx, yy].map((each) => Math.sqrt(Math.max(0, each)));
-    const row = (name, show) => [
-      name,
-      clouds.flatMap(({ measured, predicted }) =>
-        [measured, predicted].map((found) => h("td", {}, found ? show(found) : "…"))
-      ),
-    ];
+    const all = clouds.flatMap(({ measured, predicted }) => [measured, predicted]);
+    const describe = (name, show) =>
+      tableRow(
+        showNotation(t(name)),
+        all.map((found) => (found ? show(found) : "…"))
+      );
     const head = [
-      titles.map((title) => [title, { scope: "colgroup", colspan: 2 }]),
-      clouds.flatMap(() => [[t("sampled")], [t("closedForm")]]),
+      titles.map((title) => h("th", { scope: "colgroup", colspan: 2 }, showNotation(title))),
+      headings(clouds.flatMap(() => [t("sampled"), t("closedForm")])),
     ];
-    return table("numbers", t("numbersCaption"), head, [
-      row(t("meanOutput"), ({ mean }) => pair(mean)),
-      row(t("deviation"), (found) => pair(deviations(found))),
-      row(t("meanDistance"), ({ distance }) => (distance === undefined ? "" : view.number(distance, 3))),
+    const heads = head.map((cells) => h("tr", h("td"), cells));
+    return table("numbers", t("numbersCaption"), heads, [
+      describe("meanOutput", ({ mean }) => pair(mean)),
+      describe("deviation", (found) => pair(deviations(found))),
+      describe("meanDistance", ({ distance }) => (distance === undefined ? "" : view.number(distance, 3))),
     ]);
   }
 

@@ -1,9 +1,10 @@
 /** Keys and a query in the plane, and beside them values and the output: to play with, and for 1.1. */
 
 import { choice, decimal, whole } from "../page/address.js";
+import { button, hint } from "../page/parts.js";
 import { h } from "../page/view.js";
 import { attend } from "./attention.js";
-import { button, chooser, div, hint, slider, weightBars } from "./controls.js";
+import { chooser, slider, weightBars } from "./controls.js";
 import { convexHull, leakBound, reach, strengthNeeded } from "./copying.js";
 import { showNotation } from "./notation.js";
 import { Plane, point, points } from "./plane.js";
@@ -83,33 +84,19 @@ export class KeysScene {
     const middle = [0, 1].map((r) => values.reduce((sum, value) => sum + value[r] / values.length, 0));
     const names = keys.map((_, i) => `k_${i + 1}`);
     const scale = { least: 0.1, most: MAX_SCALE, log: true, show: (c) => view.number(c, c < 10 ? 2 : 0) };
-    return div(
-      "scene",
-      div(
-        "column",
-        keyPlane.describe(t("keyPlaneShort"), t("keyPlane"), () => this.paintKeys()),
-        div(
-          "settings",
-          slider(view, "c", t("scaleOfQuery"), scale),
-          this.isCopying ? this.describeTarget(names) : this.describeSwitches(),
-          hint(t("levelHint"))
-        )
-      ),
-      div(
-        "column",
-        valuePlane.describe(t("valuePlaneShort"), t("valuePlane"), () => this.paintValues(now), middle),
-        div(
-          "beside",
-          view.describeSaid(),
-          weightBars(
-            view,
-            t("weights"),
-            names,
-            weights,
-            keys.map((_, i) => keyColour(i))
-          )
-        )
-      )
+    const settings = [
+      slider(view, "c", t("scaleOfQuery"), scale),
+      this.isCopying ? this.describeTarget(names) : this.describeSwitches(),
+      hint(showNotation(t("levelHint"))),
+    ];
+    const keyPicture = keyPlane.describe(t("keyPlaneShort"), t("keyPlane"), () => this.paintKeys());
+    const paint = () => this.paintValues(now);
+    const valuePicture = valuePlane.describe(t("valuePlaneShort"), t("valuePlane"), paint, middle);
+    const beside = [view.describeSaid(), weightBars(view, names, weights, keyColour)];
+    return h(
+      "div.scene",
+      h("div.column", keyPicture, h("div.settings", settings)),
+      h("div.column", valuePicture, h("div.beside", beside))
     );
   }
 
@@ -144,9 +131,9 @@ export class KeysScene {
       onchange: ({ target }) => view.change({ root: target.checked ? "with" : "without" }),
     };
     return [
-      h("label", { class: "check" }, h("input", root), h("span", {}, showNotation(t("divideByRoot")))),
-      div(
-        "buttons",
+      h("label.check", h("input", root), h("span", showNotation(t("divideByRoot")))),
+      h(
+        "div.buttons",
         button(t("fewerKeys"), remove, { disabled: keys.length <= 3, "data-control": "fewer" }),
         button(t("moreKeys"), add, { disabled: keys.length >= MAX_KEYS, "data-control": "more" }),
         button(t("startAgain"), () => view.startAgain(), { "data-control": "again" })
@@ -260,7 +247,6 @@ export class KeysScene {
     context.globalAlpha = 1;
   }
 
-  /** Returns in words what there is to see. */
   say() {
     const { view } = this;
     const { t, state } = view;

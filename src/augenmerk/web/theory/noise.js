@@ -149,6 +149,13 @@ export function covarianceEllipse([xx, xy, yy]) {
   };
 }
 
+/** Returns how fast logits change at most with a standard normal variable, of which one of the lambdas is made. */
+export function steepnessOf(heads, axis, beta, origin) {
+  const deviation = Math.sqrt(beta);
+  const slope = origin === "keys" ? 2 * (1 + 5 * deviation) : 1;
+  return Math.max(...heads.map((head) => Math.abs(head[axis]))) * slope * deviation;
+}
+
 /** Returns points of a standard normal variable and their weights. */
 function normalNodes(steepness) {
   const count = Math.min(MAX_NODES, 2 * Math.ceil(MAX_DEVIATIONS * Math.max(8, 0.8 * steepness)) + 1);
@@ -172,9 +179,7 @@ export function outputMoments(values, heads, betas, origin = "means") {
   const [a, b] = betas.map((beta, axis) => {
     if (beta === 0) return { x: [1], weights: [1] };
     const deviation = Math.sqrt(beta);
-    const strength = Math.max(...heads.map((head) => Math.abs(head[axis])));
-    const slope = origin === "keys" ? 2 * (1 + 5 * deviation) : 1;
-    const { x, weights } = normalNodes(Math.max(1, strength * slope * deviation));
+    const { x, weights } = normalNodes(Math.max(1, steepnessOf(heads, axis, beta, origin)));
     const lambdas = x.map((each) => 1 + each * deviation);
     return { x: origin === "keys" ? lambdas.map((each) => each * each) : lambdas, weights };
   });

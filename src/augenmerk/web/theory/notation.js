@@ -46,7 +46,6 @@ export function readNotation(text) {
   return pieces;
 }
 
-/** Describes a text with its formulas. */
 export function showNotation(text) {
   return readNotation(text).map(({ text: piece, kind }) => (kind in TAGS ? h(TAGS[kind], {}, piece) : piece));
 }

@@ -4,6 +4,7 @@
  */
 
 import { decimal } from "../page/address.js";
+import { pointerPlace } from "../page/dom.js";
 import { create, h } from "../page/view.js";
 import { showNotation, showNotationInSvg } from "./notation.js";
 
@@ -55,7 +56,7 @@ export class Plane {
     this.top = top;
     this.fetched = fetched;
     this.width = this.height = 0;
-    this.field = create(h("canvas", { class: "field", "aria-hidden": "true" }));
+    this.field = create(h("canvas.field", { "aria-hidden": "true" }));
     this.canvas = create(h("canvas", { "aria-hidden": "true" }));
     new ResizeObserver(() => this.measure()).observe(this.canvas);
     this.fieldDrawn = "";
@@ -100,16 +101,14 @@ export class Plane {
     const shapes = h("g", { "aria-hidden": "true" }, this.shapes);
     const labels = h("g", { "aria-hidden": "true" }, this.labels);
     const handles = this.handles.map((handle) => this.describeHandle(handle, centre));
-    const svg = h("svg", attributes, shapes, labels, h("g", {}, handles));
+    const svg = h("svg", attributes, shapes, labels, h("g", handles));
     return h(
       "figure",
-      {},
-      h("figcaption", {}, showNotation(caption)),
-      h("div", { class: "plane", style: { "aspect-ratio": ratio } }, this.field, this.canvas, svg)
+      h("figcaption", showNotation(caption)),
+      h("div.plane", { style: { "aspect-ratio": ratio } }, this.field, this.canvas, svg)
     );
   }
 
-  /** Returns where a point of the plane is in pixels. */
   toPixels(/** @type {number[]} */ [x, y]) {
     return [
       ((x - this.left) / (this.right - this.left)) * this.width,
@@ -156,10 +155,10 @@ export class Plane {
           ...(weight !== undefined && { "--weight": weight.toFixed(4) }),
         },
       },
-      h("circle", { class: "hit", r: 22 }),
-      h("circle", { class: "halo", r: 15 }),
-      h("path", { class: "knob", d: KNOBS[kind] }),
-      h("text", { class: "name", "aria-hidden": "true", ...place }, showNotationInSvg(name))
+      h("circle.hit", { r: 22 }),
+      h("circle.halo", { r: 15 }),
+      h("path.knob", { d: KNOBS[kind] }),
+      h("text.name", { "aria-hidden": "true", ...place }, showNotationInSvg(name))
     );
   }
 
@@ -366,10 +365,4 @@ export class Plane {
     }
     context.globalAlpha = 1;
   }
-}
-
-/** Returns where a pointer is, in pixels of the element that listens. */
-function pointerPlace(event) {
-  const box = event.currentTarget.getBoundingClientRect();
-  return [event.clientX - box.left, event.clientY - box.top];
 }

@@ -1,7 +1,7 @@
 /** A question, its hints, and a box in which an answer is graded. */
 
+import { button, headings, hint, scroll, table, tableRow } from "../page/parts.js";
 import { h } from "../page/view.js";
-import { button, div, hint, scroll, table } from "./controls.js";
 import { showNotation } from "./notation.js";
 
 export const MAX_ANSWER = 2000; // characters
@@ -11,30 +11,17 @@ const COLUMNS = ["sort", "keys", "dim", "beta", "B", "times", "weights", "deviat
 export function describeQuestion({ task, title, question, names }, { t }) {
   const [first, ...rest] = question.split("\n");
   const formulas = rest.length ? first.split(", ") : [];
+  const lines = formulas.map((formula) => h("span", showNotation(formula.replace(/\.$/, ""))));
+  const explained = Object.entries(names).map(([name, meaning]) => [
+    h("dt", showNotation(name)),
+    h("dd", showNotation(meaning)),
+  ]);
   return h(
-    "section",
-    { class: "card question" },
-    h("h2", { tabindex: -1 }, h("span", { class: "number" }, task), " ", title),
-    rest.length > 0 &&
-      h(
-        "p",
-        { class: "formula" },
-        formulas.map((formula) => h("span", {}, showNotation(formula.replace(/\.$/, ""))))
-      ),
-    h("p", { class: "asked" }, showNotation(rest.join(" ") || first)),
-    h(
-      "details",
-      { class: "names" },
-      h("summary", {}, t("names")),
-      h(
-        "dl",
-        {},
-        Object.entries(names).map(([name, meaning]) => [
-          h("dt", {}, showNotation(name)),
-          h("dd", {}, showNotation(meaning)),
-        ])
-      )
-    )
+    "section.card.question",
+    h("h2", { tabindex: -1 }, h("span.number", task), " ", title),
+    lines.length > 0 && h("p.formula", lines),
+    h("p.asked", showNotation(rest.join(" ") || first)),
+    h("details.names", h("summary", t("names")), h("dl", explained))
   );
 }
 
@@ -47,21 +34,15 @@ export function describeHints({ hints }, view) {
     view.focusLater(".hints li:last-child");
   };
   const note = shown < hints.length ? t("hint", { number: shown, count: hints.length }) : t("noMoreHints");
+  const listed = hints.slice(0, shown).map((each) => h("li", { tabindex: -1 }, showNotation(each)));
+  const attributes = { "data-control": "hint", hidden: shown >= hints.length };
   return h(
-    "section",
-    { class: "card" },
-    h("h3", {}, t("hints")),
+    "section.card",
+    h("h3", t("hints")),
+    h("ol.hints", listed),
     h(
-      "ol",
-      { class: "hints" },
-      hints.slice(0, shown).map((hint) => h("li", { tabindex: -1 }, showNotation(hint)))
-    ),
-    div(
-      "buttons",
-      button(t(shown ? "anotherHint" : "nextHint"), more, {
-        "data-control": "hint",
-        hidden: shown >= hints.length,
-      }),
+      "div.buttons",
+      button(t(shown ? "anotherHint" : "nextHint"), more, attributes),
       hint(shown > 0 ? note : "")
     )
   );
@@ -82,33 +63,24 @@ export function describeAnswer(question, view) {
     event.preventDefault();
     view.check();
   };
+  const check = h("button.main", { type: "submit", "data-control": "grade" }, t("check"));
+  const about = { role: "status", "aria-busy": String(isGrading) };
+  const grade = [isGrading && hint(t("grading")), graded && h("div.graded", describeGrade(graded, view))];
   return h(
-    "section",
-    { class: "card" },
-    h("h3", {}, h("label", { for: "theory-answer" }, t("answer"))),
+    "section.card",
+    h("h3", h("label", { for: "theory-answer" }, t("answer"))),
     hint(t("answerHint")),
-    h(
-      "form",
-      { class: "answer-form", onsubmit: submit },
-      h("input", input),
-      h("button", { type: "submit", class: "main", "data-control": "grade" }, t("check"))
-    ),
-    h(
-      "div",
-      { class: "grade", role: "status", "aria-busy": String(isGrading) },
-      isGrading && hint(t("grading")),
-      graded && div("graded", describeGrade(graded, view))
-    )
+    h("form.answer-form", { onsubmit: submit }, h("input", input), check),
+    h("div.grade", about, grade)
   );
 }
 
 /** Describes what to run where there is no server. */
 function describeCommand({ task, answer }, { t }) {
-  const command = (text) => h("pre", { class: "command", translate: "no" }, h("code", {}, text));
+  const command = (text) => h("pre.command", { translate: "no" }, h("code", text));
   return h(
-    "section",
-    { class: "card" },
-    h("h3", {}, t("answer")),
+    "section.card",
+    h("h3", t("answer")),
     hint(t("needsServer")),
     command(`augenmerk theory check ${task} --query '${answer}'`),
     hint(t("needsServerOr")),
@@ -119,16 +91,16 @@ function describeCommand({ task, answer }, { t }) {
 /** Describes a grade, or why there is none; all that comes from the grader is text. */
 function describeGrade({ failed, verdict, why, mistake, remarks, conditions }, view) {
   const { t } = view;
-  if (failed) return h("p", { class: "error" }, t("gradeFailed", { reason: failed }));
+  if (failed) return h("p.error", t("gradeFailed", { reason: failed }));
   const said = { right: `✓ ${t("holds")}`, "right if": `~ ${t("partly")}`, wrong: `✗ ${t("fails")}` };
   const inOwnWords = mistake && t(`mistake ${mistake}`);
   return [
     h("p", { class: `verdict ${verdict.replace(" ", "-")}` }, said[verdict]),
-    inOwnWords && inOwnWords !== mistake && h("p", {}, showNotation(inOwnWords)),
+    inOwnWords && inOwnWords !== mistake && h("p", showNotation(inOwnWords)),
     h("p", { lang: "en", class: "why" }, why),
     remarks.map((remark) => h("p", { lang: "en", class: "hint" }, remark)),
     conditions.length > 0 &&
-      h("details", {}, h("summary", {}, t("conditions")), describeConditions(conditions, view)),
+      h("details", h("summary", t("conditions")), describeConditions(conditions, view)),
   ];
 }
 
@@ -149,12 +121,9 @@ function describeConditions(conditions, view) {
     return value !== 0 && Math.abs(value) < 0.0005 ? value.toExponential(1) : view.number(value, 3);
   };
   const head = [...columns.map((name) => t(`of ${name}`)), ...letters, t("verdict")];
-  const rows = conditions.map((row, i) => [
-    String(i + 1),
-    [...columns.map((name) => row[name]), ...letters.map((letter) => row.letters[letter])].map((value) =>
-      h("td", {}, show(value))
-    ),
-    h("td", {}, t(row.holds ? "yes" : "no")),
-  ]);
-  return scroll("", table("numbers", t("conditions"), [head.map((name) => [name])], rows));
+  const rows = conditions.map((row, i) => {
+    const values = [...columns.map((name) => row[name]), ...letters.map((letter) => row.letters[letter])];
+    return tableRow(i + 1, [...values.map(show), t(row.holds ? "yes" : "no")]);
+  });
+  return scroll(table("numbers", t("conditions"), [h("td"), headings(head.map(showNotation))], rows));
 }

@@ -1,6 +1,7 @@
 /** Self-attention over parts: the pictures of 1.6, a triangle of inputs, and of 1.7, K, Q and V to be set. */
 
 import { decimal } from "../page/address.js";
+import { button, headings, scroll, table, tableRow } from "../page/parts.js";
 import { levelOf } from "../page/shown.js";
 import { h } from "../page/view.js";
 import {
@@ -17,7 +18,7 @@ import {
   WANTED,
   ZERO,
 } from "./attention.js";
-import { button, div, scroll, slider, table } from "./controls.js";
+import { slider } from "./controls.js";
 import { showNotation } from "./notation.js";
 import { Plane } from "./plane.js";
 
@@ -60,11 +61,11 @@ export class SelfScene {
     const settings = added.map((each) => part(each, t("addedPart", { part: `u_${each}` }), 0, 1));
     const matrices = () => MATRICES.map((name) => this.describeMatrix(name));
     const triangle = () => this.plane.describe(t("triangleShort"), t("triangle"), () => this.paintTriangle());
-    return div(
-      "scene self",
-      isProjected ? div("matrices", matrices()) : div("alone", triangle()),
-      div("settings", part("B", t("lengthOfParts"), 0.1, 6), settings),
-      scroll("", this.describeTable()),
+    return h(
+      "div.scene.self",
+      isProjected ? h("div.matrices", matrices()) : h("div.alone", triangle()),
+      h("div.settings", part("B", t("lengthOfParts"), 0.1, 6), settings),
+      scroll(this.describeTable()),
       view.describeSaid()
     );
   }
@@ -78,54 +79,30 @@ export class SelfScene {
       const at = 4 * PARTS.indexOf(row) + PARTS.indexOf(column);
       const value = written[at];
       const label = view.t("entryLabel", { matrix: name, from: column, to: row });
-      return h(
-        "td",
-        {},
-        button(ENTRIES[value], () => set(written.slice(0, at) + NEXT[value] + written.slice(at + 1)), {
-          class: `entry ${{ p: "positive", n: "negative" }[value] ?? ""}`,
-          "data-entry": `${name}${Math.floor(at / 4)}${at % 4}`,
-          "aria-label": `${label}: ${ENTRIES[value].replace("·", "0")}`,
-        })
-      );
+      return button(ENTRIES[value], () => set(written.slice(0, at) + NEXT[value] + written.slice(at + 1)), {
+        class: `entry ${{ p: "positive", n: "negative" }[value] ?? ""}`,
+        "data-entry": `${name}${Math.floor(at / 4)}${at % 4}`,
+        "aria-label": `${label}: ${ENTRIES[value].replace("·", "0")}`,
+      });
     };
-    const heading = (part, scope) => h("th", { scope }, showNotation(`u_${part}`));
-    const grid = h(
-      "table",
-      { class: "matrix" },
-      h("caption", {}, h("var", {}, name)),
-      h(
-        "thead",
-        {},
-        h(
-          "tr",
-          {},
-          h("td"),
-          PARTS.map((part) => heading(part, "col"))
-        )
-      ),
-      h(
-        "tbody",
-        {},
-        PARTS.map((row) =>
-          h(
-            "tr",
-            {},
-            heading(row, "row"),
-            PARTS.map((column) => entry(row, column))
-          )
-        )
-      )
-    );
+    const names = PARTS.map((part) => showNotation(`u_${part}`));
+    const describeRow = (row, i) =>
+      tableRow(
+        names[i],
+        PARTS.map((column) => entry(row, column))
+      );
+    const head = h("thead", h("tr", h("td"), headings(names)));
+    const grid = h("table.matrix", h("caption", h("var", name)), head, h("tbody", PARTS.map(describeRow)));
     const presets = [
       ["0", "zero", ZERO],
       ["I", "identity", IDENTITY],
     ].map(([sign, control, matrix]) =>
-      button(sign, () => set(matrix), {
+      button(showNotation(sign), () => set(matrix), {
         "data-control": `${name}-${control}`,
         "aria-label": `${name} = ${sign}`,
       })
     );
-    return div("matrix-card", grid, div("buttons", presets));
+    return h("div.matrix-card", grid, h("div.buttons", presets));
   }
 
   describeTable() {
@@ -134,10 +111,10 @@ export class SelfScene {
     const { K, Q, weights, values, outputs } = this.drawn;
     const names = isProjected ? ["x_i", "q_i", "k_i", "v_i"] : ["x_i"];
     const head = [
-      ...names.map((name) => [name]),
-      [t("weightsOn"), { colspan: 3, scope: "colgroup" }],
-      ["c_i"],
-      ...(isProjected ? [[t("wantedOutput")]] : []),
+      h("td"),
+      headings(names.map(showNotation)),
+      h("th", { scope: "colgroup", colspan: 3 }, t("weightsOn")),
+      headings([showNotation("c_i"), ...(isProjected ? [t("wantedOutput")] : [])]),
     ];
     const sum = (coefficients, look = "") =>
       h("td", { class: `sum ${look}` }, showNotation(this.showSum(coefficients)));
@@ -146,14 +123,15 @@ export class SelfScene {
       const text = i < WANTED.length ? `${this.showSum(WANTED[i])} ${isNear ? "✓" : "✗"}` : "";
       return h("td", { class: isNear ? "sum near" : "sum" }, showNotation(text));
     };
-    const rows = this.inputs.map((x, i) => [
-      String(i + 1),
-      (isProjected ? [x, times(Q, x), times(K, x), values[i]] : [x]).map((vector) => sum(vector)),
-      weights[i].map((weight) => h("td", { class: `heat h${levelOf(weight)}` }, view.number(weight))),
-      sum(outputs[i], "output-sum"),
-      isProjected && target(i),
-    ]);
-    return table("parts", t("partsCaption"), [head], rows);
+    const rows = this.inputs.map((x, i) =>
+      tableRow(i + 1, [
+        ...(isProjected ? [x, times(Q, x), times(K, x), values[i]] : [x]).map((vector) => sum(vector)),
+        ...weights[i].map((weight) => h("td.heat", { class: `h${levelOf(weight)}` }, view.number(weight))),
+        sum(outputs[i], "output-sum"),
+        ...(isProjected ? [target(i)] : []),
+      ])
+    );
+    return table("parts", t("partsCaption"), head, rows);
   }
 
   showSum(coefficients) {

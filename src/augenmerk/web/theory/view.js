@@ -1,9 +1,10 @@
 /** A question with its picture, hints and a box for an answer; or the picture alone, to play with. */
 
-import { choice, readState, text, whole, writeState } from "../page/address.js";
+import { choice, putAddress, readState, text, whole, writeState } from "../page/address.js";
+import { readColours } from "../page/dom.js";
+import { button, hint } from "../page/parts.js";
 import { showNumber } from "../page/shown.js";
 import { h, render } from "../page/view.js";
-import { button, div, hint } from "./controls.js";
 import { HeadsScene } from "./heads_scene.js";
 import { KeysScene } from "./keys_scene.js";
 import { showNotation } from "./notation.js";
@@ -25,7 +26,7 @@ export class TheoryView {
    *     getTexts    a function that applies the page's colours and language, of a state, and returns the texts
    *     task        the task to begin with
    *     linkTo      a function from a task to its address
-   *     grade       an async function from a task and an answer to a grade; null if nobody is there to grade
+   *     grade       an async function from {task, answer} to a grade; null if nobody is there to grade
    *     more        a specification of what else is in the fragment, such as the colours
    */
   constructor(root, data, { getTexts, task, linkTo, grade = null, more = {} }) {
@@ -61,7 +62,6 @@ export class TheoryView {
 
   // -- state -----------------------------------------------------------------------------------------------
 
-  /** Takes over what the address says. */
   readAddress() {
     this.address = location.hash;
     const { task } = readState(location.hash, this.general);
@@ -82,11 +82,7 @@ export class TheoryView {
     if (location.hash !== this.address) return;
     const fragment = writeState(this.state, this.specification);
     if (fragment === location.hash.slice(1)) return;
-    try {
-      history.replaceState(null, "", fragment ? `#${fragment}` : location.pathname + location.search);
-    } catch {
-      // Some browsers refuse if it happens too often, as while a slider is dragged.
-    }
+    putAddress(fragment);
     this.address = location.hash;
   }
 
@@ -167,7 +163,7 @@ export class TheoryView {
     const { task, answer } = this.state;
     this.isGrading = true;
     this.draw();
-    const graded = await this.grade(task, answer).catch((error) => ({ failed: error.message }));
+    const graded = await this.grade({ task, answer }).catch((error) => ({ failed: error.message }));
     if (task !== this.state.task) return;
     Object.assign(this, { graded, isGrading: false });
     this.draw();
@@ -226,7 +222,7 @@ export class TheoryView {
     this.series.forEach((colour, i) => this.root.style.setProperty(`--s${i}`, colour));
     this.fieldOpacity = isDark ? 0.26 : 0.2;
     // Read once, because asking in every frame would have the browser compute all styles again.
-    this.ink = getComputedStyle(this.root).getPropertyValue("--ink").trim();
+    this.ink = readColours(this.root)("--ink");
     if (this.isDrawn) this.settle();
     this.draw();
   }
@@ -260,20 +256,19 @@ export class TheoryView {
           "data-task": task,
           title: question?.title,
         },
-        h("b", {}, question ? task : t("play")),
-        question && [" ", h("span", {}, question.title)]
+        h("b", question ? task : t("play")),
+        question && [" ", h("span", question.title)]
       );
     };
-    return h("nav", { class: "tasks", "aria-label": t("tasks") }, this.tasks.map(link));
+    return h("nav.tasks", { "aria-label": t("tasks") }, this.tasks.map(link));
   }
 
   describePlay(picture) {
     const { t } = this;
     return h(
-      "section",
-      { class: "card picture-card" },
+      "section.card.picture-card",
       h("h2", { tabindex: -1 }, t("heading")),
-      hint(t("lead")),
+      hint(showNotation(t("lead"))),
       picture
     );
   }
@@ -282,25 +277,21 @@ export class TheoryView {
     const { t, state } = this;
     const isRevealed = state.reveal === "yes";
     const reveal = { "data-control": "reveal", "aria-pressed": String(isRevealed) };
-    return div(
-      "task",
+    const buttons = [
+      button(t(isRevealed ? "revealed" : "reveal"), () => this.toggleReveal(), reveal),
+      button(t("startAgain"), () => this.startAgain(), { "data-control": "again" }),
+    ];
+    const under = h("div.buttons.under-picture", buttons);
+    return h(
+      "div.task",
       describeQuestion(question, this),
-      h(
-        "section",
-        { class: "card picture-card", "aria-label": t("picture") },
-        picture,
-        div(
-          "buttons under-picture",
-          button(t(isRevealed ? "revealed" : "reveal"), () => this.toggleReveal(), reveal),
-          button(t("startAgain"), () => this.startAgain(), { "data-control": "again" })
-        )
-      ),
-      div("work", describeHints(question, this), describeAnswer(question, this))
+      h("section.card.picture-card", { "aria-label": t("picture") }, picture, under),
+      h("div.work", describeHints(question, this), describeAnswer(question, this))
     );
   }
 
   /** Describes the sentence below the picture. */
   describeSaid() {
-    return h("p", { class: "said-now", role: "status" }, showNotation(this.said));
+    return h("p.said-now", { role: "status" }, showNotation(this.said));
   }
 }

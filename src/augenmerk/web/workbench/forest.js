@@ -15,7 +15,6 @@ function showSigned(value, language, digits) {
   return value > 0 ? `+${text}` : text.replace("-", "−");
 }
 
-/** Returns p as it is usual to write it. */
 function showP(p, language) {
   return p < 0.001
     ? `< ${showNumber(0.001, language, 3)}`
@@ -40,24 +39,24 @@ export function describeForest(comparisons, digits, measure, t) {
   const rules = [...new Set([...ticks, 0])].map((tick) =>
     line(tick === 0 ? "zero" : "rule", tick, tick, "0%", "100%")
   );
-  const strip = (...parts) => h("svg", { class: "strip", "aria-hidden": "true" }, parts);
+  const strip = (...parts) => h("svg.strip", { "aria-hidden": "true" }, parts);
   const signed = (value) => showSigned(value, t.language, digits);
-  const number = (name, text) => h("td", { class: "number", "data-name": name }, text);
+  const number = (name, text) => h("td.number", { "data-name": name }, text);
   const describeRow = (each) => {
     const certain = each.difference !== 0 && !each.doubt;
     const [from, to] = each.interval;
     const pairs = each.seeds.map(({ seed, difference }) => {
-      const title = h("title", {}, t("seedDifference", { seed, difference: signed(difference) }));
+      const title = h("title", t("seedDifference", { seed, difference: signed(difference) }));
       return line("pair", difference, difference, "68%", "88%", title);
     });
     const interval = line("interval", from, to, "42%", "42%");
-    const middle = h("circle", { class: "middle", cx: share(each.difference), cy: "42%", r: 5 });
-    const doubt = each.doubt && h("small", {}, t(`doubt ${each.doubt}`));
+    const middle = h("circle.middle", { cx: share(each.difference), cy: "42%", r: 5 });
+    const doubt = each.doubt && h("small", t(`doubt ${each.doubt}`));
     return h(
       "tr",
       { class: certain ? "certain" : null },
       h("th", { scope: "row" }, isolate(each.variant), " − ", isolate(each.against), doubt),
-      h("td", { class: "drawn" }, strip(rules, pairs, interval, middle)),
+      h("td.drawn", strip(rules, pairs, interval, middle)),
       number(t("difference", { measure }), signed(each.difference)),
       number(t("interval"), t("fromTo", { from: signed(from), to: signed(to) })),
       number(t("pCorrected"), showP(each.p_corrected, t.language)),
@@ -66,20 +65,19 @@ export function describeForest(comparisons, digits, measure, t) {
   };
   const questions = [...new Set(comparisons.map(({ question }) => question))];
   const rows = questions.map((question) => [
-    questions.length > 1 &&
-      h("tr", { class: "question" }, h("th", { colspan: 6, lang: "en" }, isolate(question))),
+    questions.length > 1 && h("tr.question", h("th", { colspan: 6, lang: "en" }, isolate(question))),
     comparisons.filter((each) => each.question === question).map(describeRow),
   ]);
   const decimals = countDecimals(ticks);
   const numbers = ticks.map((tick) => {
     const text = showNumber(tick, t.language, decimals).replace("-", "−");
-    return h("text", { class: "tick", x: share(tick), y: "60%", "text-anchor": "middle" }, text);
+    return h("text.tick", { x: share(tick), y: "60%", "text-anchor": "middle" }, text);
   });
   const axis = h(
-    "tr",
-    { class: "axis-row", "aria-hidden": "true" },
+    "tr.axis-row",
+    { "aria-hidden": "true" },
     h("td"),
-    h("td", { class: "drawn" }, strip(numbers)),
+    h("td.drawn", strip(numbers)),
     h("td", { colspan: 4 })
   );
   const heading = (text, kind = "number") => h("th", { scope: "col", class: kind }, text);

@@ -58,7 +58,6 @@ export function frameText(key) {
   return makeTexts(document.documentElement.lang, TEXTS)(key);
 }
 
-/** Writes the texts of the frame. */
 export function writeFrame(language) {
   document.documentElement.lang = language;
   const t = makeTexts(language, TEXTS);

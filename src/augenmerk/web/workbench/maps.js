@@ -1,7 +1,7 @@
 /** Heat maps of the same sentence side by side, on one scale; a source word lights up in all of them. */
 
-import { findAll } from "../page/dom.js";
-import { describeHeatMap, describePointed, lightMap } from "../page/heatmap.js";
+import { find, findAll } from "../page/dom.js";
+import { describeHeatMap, describePointed, describeScale, lightMap } from "../page/heatmap.js";
 import { hint } from "../page/parts.js";
 import { END, showWord } from "../page/shown.js";
 import { makeTexts } from "../page/texts.js";
@@ -19,9 +19,9 @@ function makeWordGrid(sourceWords, targetWords, weights) {
 
 /**
  * Describes a tile with a map. `about` is {heading, translation, source_words, target_words, attention}; `more` is below
- * the map. What is pointed at lights up in all tiles beside it, and `readout()` is the element that says it.
+ * the map. What is pointed at lights up in all tiles beside it, and `describeUnder` has the element that says it.
  */
-export function describeTile(about, language, room, readout, more = null) {
+export function describeTile(about, language, room, more = null) {
   const t = makeTexts(language); // what the exported page says about a map
   const { heading, translation, source_words, target_words, attention } = about;
   const grid = makeWordGrid(source_words, target_words, attention);
@@ -29,16 +29,21 @@ export function describeTile(about, language, room, readout, more = null) {
   const point = (row, column, table) => {
     const { parentElement } = table.closest(".tile");
     for (const map of findAll(".tile .map", parentElement)) lightMap(map, map === table ? row : -1, column);
-    readout().textContent = `\u2068${describePointed(grid, row, column, t) || "\u00a0"}\u2069`;
+    find("pointed").textContent = `\u2068${describePointed(grid, row, column, t) || "\u00a0"}\u2069`;
   };
   const on = { point, select: () => {} };
   return h(
-    "article",
-    { class: "tile" },
-    h("h3", { class: "tile-heading" }, heading),
-    h("p", { class: "tile-said", dir: "auto" }, translation || "–"),
+    "article.tile",
+    h("h3.tile-heading", heading),
+    h("p.tile-said", { dir: "auto" }, translation || "–"),
     target_words.length > 0 && describeHeatMap(grid, -1, [], t, on, room),
     target_words.length > 0 && blank && hint(t("noAttention")),
     more
   );
+}
+
+/** Describes what is below all maps: what is pointed at, and the scale of colours. */
+export function describeUnder(t) {
+  const readout = h("p.readout", { id: "pointed" }, t("pointHint"));
+  return h("div.under", readout, describeScale(makeTexts(t.language)));
 }

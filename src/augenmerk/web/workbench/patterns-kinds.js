@@ -24,7 +24,6 @@ export function readValue(sentence, name, measures) {
   return name === "words" ? sentence.words : sentence.measures[measures.indexOf(name)];
 }
 
-/** Returns a value of a measure as it is written. */
 export function showValue(sentence, name, measures, language) {
   const value = readValue(sentence, name, measures);
   return showNumber(value, language, isWhole(name) ? 0 : 2).replace("-", "−");
@@ -34,5 +33,5 @@ export function showValue(sentence, name, measures, language) {
 export function sign(kind, colours) {
   const size = { width: 14, height: 14, viewBox: "-7 -7 14 14", "aria-hidden": "true" };
   const path = h("path", { d: SHAPES[kind] });
-  return h("svg", { class: "sign", ...size, style: { fill: `var(--c${colours[kind]})` } }, path);
+  return h("svg.sign", { ...size, style: { fill: `var(--c${colours[kind]})` } }, path);
 }

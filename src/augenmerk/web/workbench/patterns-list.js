@@ -23,35 +23,32 @@ export function listChosen({ sentences, state, scatter }) {
   return chosen.sort((a, b) => rank.get(a.index) - rank.get(b.index) || place(a) - place(b));
 }
 
-/** Describes the list. */
 export function describeList(view, t) {
   const { state, scatter, measures, opened, rows, open, draw, colours } = view;
   const chosen = listChosen(view);
   const count = chosen.length.toLocaleString(t.language);
   const axes = [state.y, state.x];
-  const describeRow = (each) =>
-    h(
-      "tr",
-      { key: each.index, class: opened?.index === each.index ? "chosen" : null, "data-index": each.index },
-      h("td", { class: "kind" }, sign(each.kind, colours), t(`kind ${each.kind}`)),
-      h(
-        "th",
-        { scope: "row" },
-        button(isolate(each.source), () => open(each.index), {
-          ...{ class: "word", dir: "auto", "data-index": each.index },
-        })
-      ),
-      axes.map((name) => {
-        const value = showValue(each, name, measures, t.language);
-        return h("td", { class: "number", "data-name": t(`measure ${name}`) }, value);
-      })
-    );
+  const describeRow = (each) => {
+    const attributes = { class: "word", dir: "auto", "data-index": each.index };
+    const source = button(isolate(each.source), () => open(each.index), attributes);
+    const cells = axes.map((name) => {
+      const value = showValue(each, name, measures, t.language);
+      return h("td.number", { "data-name": t(`measure ${name}`) }, value);
+    });
+    const kind = h("td.kind", sign(each.kind, colours), t(`kind ${each.kind}`));
+    const row = {
+      key: each.index,
+      class: opened?.index === each.index && "chosen",
+      "data-index": each.index,
+    };
+    return h("tr", row, kind, h("th", { scope: "row" }, source), cells);
+  };
   const shown = chosen.slice(0, rows).map(describeRow);
-  const nothing = h("tr", {}, h("td", { colspan: 4, class: "hint" }, t("nothing")));
+  const nothing = h("tr", h("td", { colspan: 4, class: "hint" }, t("nothing")));
   const head = headings([t("kind"), t("source"), ...axes.map((name) => t(`measure ${name}`))], 2);
   const clear = () => {
     scatter.select(null);
-    scatter.over.focus();
+    scatter.focus();
   };
   const showMore = () => {
     view.rows += ROWS;
@@ -59,23 +56,18 @@ export function describeList(view, t) {
   };
   const left = chosen.length - rows;
   const more = left > 0 && t("more", { count: Math.min(left, ROWS) });
+  const said = t(scatter.box ? "selected" : "shown", { count });
+  const listed = table("sentences", t("listTitle"), head, shown.length ? shown : nothing);
   return h(
-    "section",
-    { key: "list", class: "card list-card" },
+    "section.card.list-card",
+    { key: "list" },
     h(
-      "div",
-      { class: "list-head" },
-      h("h2", {}, t("listTitle")),
-      h(
-        "span",
-        { id: "chosen", class: "hint", role: "status" },
-        t(scatter.box ? "selected" : "shown", { count })
-      ),
+      "div.list-head",
+      h("h2", t("listTitle")),
+      h("span.hint", { id: "chosen", role: "status" }, said),
       scatter.box && button(t("clear"), clear, { id: "clear" })
     ),
-    scroll(table("sentences", t("listTitle"), head, shown.length ? shown : nothing), {
-      ...{ id: "table", translate: "no" },
-    }),
+    scroll(listed, { id: "table", translate: "no" }),
     more && button(more, showMore, { id: "more" })
   );
 }

@@ -1,12 +1,10 @@
 /** One sentence with its attention, its kind and all of its measures. */
 
 import { find, rootFontSize } from "../page/dom.js";
-import { describeScale } from "../page/heatmap.js";
 import { button, hint, isolate } from "../page/parts.js";
-import { makeTexts } from "../page/texts.js";
 import { h } from "../page/view.js";
 import { linkToTranslate } from "./links.js";
-import { describeTile } from "./maps.js";
+import { describeTile, describeUnder } from "./maps.js";
 import { showValue, sign } from "./patterns-kinds.js";
 import { listChosen } from "./patterns-list.js";
 
@@ -23,7 +21,6 @@ const SHOWN_MEASURES = [
   "best_offset",
 ];
 
-/** Describes the opened sentence. */
 export function describeSentence(view, t) {
   const { opened } = view;
   const attributes = { key: "sentence", class: "card sentence-card", id: "detail" };
@@ -43,35 +40,28 @@ function describeOpened(view, t) {
   const numbers = SHOWN_MEASURES.map((name) => {
     const value = showValue(opened, name, measures, t.language);
     const about = { title: t(`about ${name}`) };
-    return h("div", about, h("dt", {}, t(`measure ${name}`)), h("dd", {}, value));
+    return h("div", about, h("dt", t(`measure ${name}`)), h("dd", value));
   });
-  const other = (key, text) =>
-    text && h("p", { class: "other" }, h("span", { class: "hint" }, `${t(key)} `), isolate(text));
+  const other = (key, text) => text && h("p.other", h("span.hint", `${t(key)} `), isolate(text));
   const heading = [
     sign(opened.kind, colours),
     t(`kind ${opened.kind}`),
-    h("span", { class: "hint" }, ` · ${t("sentence", { index: opened.index })}`),
+    h("span.hint", ` · ${t("sentence", { index: opened.index })}`),
   ];
   const room = Math.max(220, find("detail").clientWidth - 2.6 * rootFontSize());
   const link = { href: linkToTranslate(asked.run, opened.source) };
   return [
     h(
-      "div",
-      { class: "detail-head" },
-      h("h2", { class: "detail-source", dir: "auto" }, isolate(opened.source)),
-      h("span", { class: "together" }, go("previous", "‹", -1), go("next", "›", 1))
+      "div.detail-head",
+      h("h2.detail-source", { dir: "auto" }, isolate(opened.source)),
+      h("span.together", go("previous", "‹", -1), go("next", "›", 1))
     ),
-    h("p", { class: "verdict" }, isolate(opened.verdicts[t.language])),
-    describeTile({ ...opened, heading }, t.language, room, () => find("pointed")),
-    h(
-      "div",
-      { class: "under" },
-      h("p", { class: "readout", id: "pointed" }, t("pointHint")),
-      describeScale(makeTexts(t.language))
-    ),
+    h("p.verdict", isolate(opened.verdicts[t.language])),
+    describeTile({ ...opened, heading }, t.language, room),
+    describeUnder(t),
     other("reference", opened.reference !== opened.translation && opened.reference),
     other("tags", opened.tags.join(", ")),
-    h("dl", { class: "measures" }, numbers),
-    h("p", {}, h("a", link, t("openTranslate"), " →")),
+    h("dl.measures", numbers),
+    h("p", h("a", link, t("openTranslate"), " →")),
   ];
 }

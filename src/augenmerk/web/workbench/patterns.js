@@ -1,18 +1,17 @@
 /** The patterns of a split: a plot in which a point is a sentence, lists of each kind, and each sentence's map. */
 
-import { choice, list, readState, text, whole, writeState } from "../page/address.js";
+import { choice, list, putAddress, readState, text, whole, writeState } from "../page/address.js";
 import { find, onOtherWidth } from "../page/dom.js";
 import { hint, select } from "../page/parts.js";
 import { showNumber } from "../page/shown.js";
 import { h, render } from "../page/view.js";
 import { startFrame } from "./frame.js";
-import { writeQuery } from "./links.js";
 import { isWhole, KINDS, readValue, sign } from "./patterns-kinds.js";
 import { describeList, ROWS } from "./patterns-list.js";
 import { describeSentence } from "./patterns-sentence.js";
 import { PATTERNS_TEXTS } from "./patterns-texts.js";
 import { Scatter } from "./scatter.js";
-import { getJson, newestOf, postForLines, postJson } from "./server.js";
+import { getJson, newestOf, newestPost, postForLines } from "./server.js";
 
 const SERVER = "/workbench/patterns";
 const COUNT = 1000;
@@ -67,7 +66,7 @@ view.scatter = new Scatter({
 /** Changes the state and writes it into the address. */
 function change(changes) {
   Object.assign(view.state, changes);
-  writeQuery(writeState(view.state, SPECIFICATION));
+  putAddress(writeState(view.state, SPECIFICATION), "?");
   draw();
 }
 
@@ -92,7 +91,7 @@ async function attempt(act) {
 const askSplits = newestOf((run, signal) =>
   getJson(`${SERVER}/splits?${new URLSearchParams({ run })}`, signal)
 );
-const askSentence = newestOf((question, signal) => postJson(`${SERVER}/sentence`, question, signal));
+const askSentence = newestPost(`${SERVER}/sentence`);
 const askPoints = newestOf((question, take, signal) =>
   postForLines(`${SERVER}/measure`, question, signal, take)
 );
@@ -212,7 +211,7 @@ function describeProgress(t) {
   const [done, total] = [progress.done, progress.total].map((count) => count.toLocaleString(t.language));
   const share = progress.done / Math.max(1, progress.total);
   return [
-    h("span", { class: "bar", "aria-hidden": "true", style: { "--share": share } }),
+    h("span.bar", { "aria-hidden": "true", style: { "--share": share } }),
     status("hint", progress.total ? t("measuring", { done, total }) : t("waiting")),
   ];
 }
@@ -231,11 +230,11 @@ function describePlot(t) {
     };
     return select(t(`axis ${axis}`), names, nameOf, state[axis], onchoose, { id: axis });
   };
-  const about = (name) => h("span", {}, h("b", {}, nameOf(name)), ` ${t(`about ${name}`)}`);
+  const about = (name) => h("span", h("b", nameOf(name)), ` ${t(`about ${name}`)}`);
   return h(
     "section",
     { key: "plot", class: "card plot-card" },
-    h("div", { class: "controls" }, chooseAxis("y"), chooseAxis("x")),
+    h("div.controls", chooseAxis("y"), chooseAxis("x")),
     h(
       "div",
       { id: "kinds", class: "legend kinds", role: "group", "aria-label": t("kinds") },
@@ -262,7 +261,7 @@ function describeKinds(t) {
       onclick: () => show(isHidden ? state.hidden.filter((each) => each !== kind) : [...state.hidden, kind]),
       ondblclick: () => show(KINDS.filter((each) => each !== kind)),
     };
-    const number = h("b", {}, count.toLocaleString(t.language));
+    const number = h("b", count.toLocaleString(t.language));
     return h("button", { key: kind, ...attributes }, sign(kind, colours), `${t(`kind ${kind}`)} `, number);
   });
 }
@@ -277,7 +276,6 @@ function describeSummary(t) {
   return parts.filter(Boolean).join(" ");
 }
 
-/** Shows all sentences as points. */
 function showPoints(t) {
   const { state, sentences, measures, scatter, colours } = view;
   const axis = (name) => {

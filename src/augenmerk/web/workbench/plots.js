@@ -1,7 +1,7 @@
 /** Line charts in SVG that can be read with a pointer, by keys, and as a table. */
 
 import { rootFontSize } from "../page/dom.js";
-import { headings, hint, isolate, scroll, table } from "../page/parts.js";
+import { headings, hint, isolate, scroll, table, tableRow } from "../page/parts.js";
 import { showNumber } from "../page/shown.js";
 import { h, render } from "../page/view.js";
 import {
@@ -77,13 +77,13 @@ class LineChart {
     };
     render(
       this.element,
-      h("figcaption", {}, h("h3", {}, about.title), about.note && hint(about.note)),
-      h("div", { class: "plot" }, this.xs.length ? this.width > 0 && this.describe() : hint(about.empty)),
-      h("p", { class: "readout", "aria-live": "polite" }, this.describeReadout()),
+      h("figcaption", h("h3", about.title), about.note && hint(about.note)),
+      h("div.plot", this.xs.length ? this.width > 0 && this.describe() : hint(about.empty)),
+      h("p.readout", { "aria-live": "polite" }, this.describeReadout()),
       h(
-        "details",
-        { class: "numbers", ontoggle: toggle },
-        h("summary", {}, t("asTable")),
+        "details.numbers",
+        { ontoggle: toggle },
+        h("summary", t("asTable")),
         this.isOpen && scroll(this.describeTable())
       )
     );
@@ -100,8 +100,8 @@ class LineChart {
     const values = series.map(({ points }) => new Map(points.map(({ x, y }) => [x, y])));
     const write = (value) => (value === undefined ? "–" : showNumber(value, this.t.language, digits));
     const rows = this.xs.map((x) => {
-      const cells = values.map((each) => h("td", {}, write(each.get(x))));
-      return h("tr", {}, h("th", { scope: "row" }, this.nameX(x)), cells);
+      const cells = values.map((each) => write(each.get(x)));
+      return tableRow(this.nameX(x), cells);
     });
     return table("figures", null, headings([xLabel, ...series.map(({ name }) => name)].map(isolate)), rows);
   }
@@ -167,7 +167,7 @@ class LineChart {
   describeAxes() {
     const { unit, height, left, right, top, bottom, yTicks, yText, x, y } = this.laid;
     const line = (kind, x1, y1, x2, y2) => h("line", { class: kind, x1, x2, y1, y2 });
-    const text = (content, attributes) => h("text", { class: "tick", ...attributes }, content);
+    const text = (content, attributes) => h("text.tick", { ...attributes }, content);
     const middle = { x: (left + right) / 2, y: height - 6 * unit, "text-anchor": "middle" };
     const at = this.at < 0 ? null : x(this.xs[this.at]);
     return [
@@ -231,7 +231,7 @@ class LineChart {
     const whiskers = points.filter(hasWhisker).map((point) => {
       const at = x(point.x) + aside;
       const ends = { x1: at, x2: at, y1: y(point.low), y2: y(point.high) };
-      return h("line", { class: "whisker", ...ends, stroke: colour });
+      return h("line.whisker", { ...ends, stroke: colour });
     });
     const look = { class: dashed ? "mean dashed" : "mean", "stroke-dasharray": dashed ? null : dash };
     const mean = points.map((point) => [point.x, point.y]);
@@ -249,7 +249,6 @@ class LineChart {
 
   // -- reading ---------------------------------------------------------------------------------------------
 
-  /** Returns which of the values of x is nearest to a place. */
   findNearest(place) {
     const far = (at) => Math.abs(this.laid.x(this.xs[at]) - place);
     return this.xs.reduce((best, _, at) => (far(at) < far(best) ? at : best), 0);
@@ -284,8 +283,8 @@ class LineChart {
       .filter(({ name, points }) => !hidden.includes(name) && findIn(points))
       .map(({ name, number, points }) => {
         const worth = ` ${showNumber(findIn(points).y, this.t.language, digits)}`;
-        return h("span", { class: "worth" }, swatch(number), isolate(shortenName(name)), worth);
+        return h("span.worth", swatch(number), isolate(shortenName(name)), worth);
       });
-    return [h("b", {}, `${xLabel} ${this.nameX(value)}`), worths];
+    return [h("b", `${xLabel} ${this.nameX(value)}`), worths];
   }
 }

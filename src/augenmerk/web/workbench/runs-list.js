@@ -18,7 +18,6 @@ export function describeName(name) {
   const isShort = (part) => part.length <= MAX_UNBROKEN;
   return h(
     "bdi",
-    {},
     parts.map((part) => [h("span", { class: isShort(part) ? "unbroken" : null }, part), h("wbr")])
   );
 }
@@ -56,13 +55,13 @@ export function describeList(view, isLocal, on, t) {
   const known = new Set(runs.map((run) => run.name));
   const beginning = [...training.values()].filter((each) => !known.has(each.run));
   if (!runs.length && !beginning.length) return hint(t("noRuns"));
-  const acts = (run, own) => h("td", { class: "acts" }, isLocal && describeActs(view, run, own, on, t));
+  const acts = (run, own) => h("td.acts", isLocal && describeActs(view, run, own, on, t));
   const starting = beginning.map((each) =>
     h(
       "tr",
       { key: each.run },
-      h("th", { scope: "row" }, h("span", { class: "run" }, describeName(each.run))),
-      h("td", {}, h("span", { class: "state training" }, t(each.stopping ? "stopping" : "starting"))),
+      h("th", { scope: "row" }, h("span.run", describeName(each.run))),
+      h("td", h("span.state.training", t(each.stopping ? "stopping" : "starting"))),
       h("td", { colspan: 6, class: "hint" }, each.said.at(-1)),
       acts(null, each)
     )
@@ -86,13 +85,13 @@ function describeRun(view, run, own, acts, on, t) {
   }
   // On a narrow screen a row is a card, and each cell says what it is.
   const cell = (key, attributes, ...content) =>
-    h("td", { "data-name": t(key), ...attributes }, h("span", {}, content));
+    h("td", { "data-name": t(key), ...attributes }, h("span", content));
   const number = (value, decimals) =>
     Number.isFinite(value) ? showNumber(value, t.language, decimals) : t("absent");
   // A process takes a while until it trains, and another one until it ends.
   const isBeginning = own && run.state !== "training" && run.modified < own.begun;
   const state = own?.stopping ? "stopping" : isBeginning ? "starting" : run.state;
-  const bar = h("span", { class: "bar small", style: { "--share": Math.min(1, run.done / run.epochs) } });
+  const bar = h("span.bar.small", { style: { "--share": Math.min(1, run.done / run.epochs) } });
   const changed = t(run.changes === 1 ? "changedSetting" : "changedSettings", { count: run.changes });
   return h(
     "tr",
@@ -103,7 +102,7 @@ function describeRun(view, run, own, acts, on, t) {
       "preset",
       { title: t("nearest") },
       describeName(run.preset),
-      run.changes > 0 && [" ", h("span", { class: "hint" }, changed)]
+      run.changes > 0 && [" ", h("span.hint", changed)]
     ),
     cell("data", {}, isolate(run.data)),
     cell("epochs", { class: "number" }, `${run.done}/${run.epochs}`, state !== "finished" && bar),
@@ -147,7 +146,7 @@ function describeActs(view, run, own, on, t) {
     onkeydown: ({ key }) => key === "Escape" && close(),
   });
   const resume = h("button", { type: "submit", class: "main" }, t("resume"));
-  return h("form", { class: "together", onsubmit }, h("label", {}, t("moreEpochs"), " ", field), resume);
+  return h("form.together", { onsubmit }, h("label", t("moreEpochs"), " ", field), resume);
 }
 
 /** Says how trainings of this server have ended, if not by themselves. */
@@ -160,8 +159,8 @@ export function describeEnded({ runs, trainings }, t) {
     return h(
       "details",
       { key: run, class: saved ? "ended hint" : "ended error", open: !saved },
-      h("summary", {}, t(key, { run: `\u2068${run}\u2069`, code })),
-      h("pre", {}, said.join("\n"))
+      h("summary", t(key, { run: `\u2068${run}\u2069`, code })),
+      h("pre", said.join("\n"))
     );
   });
 }

@@ -1,6 +1,6 @@
 /** The picked runs side by side: their scores and their settings. */
 
-import { headings, hint, isolate, table } from "../page/parts.js";
+import { headings, hint, isolate, table, tableRow } from "../page/parts.js";
 import { showNumber } from "../page/shown.js";
 import { h } from "../page/view.js";
 import { classOf, describeName } from "./runs-list.js";
@@ -10,19 +10,14 @@ export function describeScores(view, picked, metrics, t) {
   const scores = picked.flatMap((run) => run.scores.map((score) => ({ name: run.name, score })));
   if (!scores.length) return hint(t("noScores"));
   const shown = metrics.filter(({ key }) => scores.some(({ score }) => Number.isFinite(score[key])));
-  const number = (text) => h("td", { class: "number" }, text);
-  const rows = scores.map(({ name, score }) =>
-    h(
-      "tr",
-      {},
-      h("th", { scope: "row", class: `run ${classOf(view, name)}` }, describeName(name)),
-      h("td", {}, isolate(String(score.split))),
-      number(String(score.beam ?? t("absent"))),
-      shown.map(({ key, digits }) =>
-        number(Number.isFinite(score[key]) ? showNumber(score[key], t.language, digits) : t("absent"))
-      )
-    )
-  );
+  const number = (text) => h("td.number", text);
+  const rows = scores.map(({ name, score }) => {
+    const numbers = shown.map(({ key, digits }) =>
+      number(Number.isFinite(score[key]) ? showNumber(score[key], t.language, digits) : t("absent"))
+    );
+    const cells = [isolate(String(score.split)), number(score.beam ?? t("absent")), ...numbers];
+    return tableRow(h("th.run", { scope: "row", class: classOf(view, name) }, describeName(name)), cells);
+  });
   const texts = [t("name"), t("split"), t("beam"), ...shown.map(({ heading }) => heading)];
   return table("plain", null, headings(texts, 2), rows);
 }
@@ -44,14 +39,11 @@ export function describeSettings(view, picked, described, t) {
     if (value === null || value === undefined) return t("absent");
     return typeof value === "object" ? JSON.stringify(value) : String(value);
   };
-  const rows = shown.map((name) =>
-    h(
-      "tr",
-      { class: differs.has(name) ? "differs" : null },
-      h("th", { scope: "row", title: meaning.get(name) ?? null }, name),
-      runs.map((run) => h("td", {}, isolate(write(run.settings[name]))))
-    )
-  );
+  const rows = shown.map((name) => {
+    const cells = runs.map((run) => isolate(write(run.settings[name])));
+    const heading = h("th", { scope: "row", title: meaning.get(name) }, name);
+    return tableRow(heading, cells, { class: differs.has(name) && "differs" });
+  });
   const head = runs.map(({ name }) => {
     const isRun = view.state.run.includes(name);
     const attributes = { scope: "col", class: isRun ? `run ${classOf(view, name)}` : null };

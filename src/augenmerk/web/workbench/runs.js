@@ -1,18 +1,17 @@
 /** The view Runs: the list, the curves of those that are picked, their scores and settings, and trainings. */
 
-import { choice, list, name, readState, writeState } from "../page/address.js";
+import { choice, list, name, putAddress, readState, writeState } from "../page/address.js";
 import { find } from "../page/dom.js";
 import { button, select } from "../page/parts.js";
 import { h, render } from "../page/view.js";
 import { startFrame } from "./frame.js";
-import { writeFragment } from "./links.js";
 import { chart } from "./plots.js";
 import { addEpochs, isMixed } from "./runs-epochs.js";
 import { classOf, describeEnded, describeList, describeName, shortenNames } from "./runs-list.js";
 import { describeScores, describeSettings } from "./runs-tables.js";
 import { RUNS_TEXTS } from "./runs-texts.js";
 import { swatch } from "./series.js";
-import { newestOf, postJson, postOnce } from "./server.js";
+import { newestPost, postJson, postOnce } from "./server.js";
 import { makeStartForm } from "./start-form.js";
 
 const SERVER = "/workbench/runs";
@@ -45,7 +44,7 @@ const frame = startFrame({ texts: RUNS_TEXTS, onChange: draw });
 
 function change(changes) {
   Object.assign(view.state, changes);
-  writeFragment(writeState(view.state, SPECIFICATION));
+  putAddress(writeState(view.state, SPECIFICATION));
   draw();
 }
 
@@ -57,8 +56,8 @@ function pick(run, isPicked) {
 
 // -- asking ------------------------------------------------------------------------------------------------
 
-const watch = newestOf((question, signal) => postJson(`${SERVER}/watch`, question, signal));
-const askDetails = newestOf((runs, signal) => postJson(`${SERVER}/details`, { runs }, signal));
+const watch = newestPost(`${SERVER}/watch`);
+const askDetails = newestPost(`${SERVER}/details`);
 
 /** Asks for the list, and for the epochs of the picked runs that are not here yet. */
 async function look() {
@@ -90,7 +89,7 @@ async function compare() {
   if (!missing.length || String(missing) === view.comparing) return;
   view.comparing = String(missing);
   try {
-    const { runs } = await askDetails(missing);
+    const { runs } = await askDetails({ runs: missing });
     for (const run of runs) view.details.set(run.name, run);
   } catch (error) {
     view.trouble = error.message;
@@ -144,14 +143,14 @@ function describeRuns(t) {
     "runs-card",
     t("runsHere"),
     [
-      h("p", { class: "hint" }, pickHint),
+      h("p.hint", pickHint),
       given.local && !form && button(t("newTraining"), openForm, { id: "new", class: "main" }),
     ],
     form?.describe(t),
     h("div", { id: "trainings", role: "status" }, describeEnded(view, t)),
     h(
-      "div",
-      { class: "scroll list", id: "list", translate: "no" },
+      "div.scroll.list",
+      { id: "list", translate: "no" },
       view.now > 0 && describeList(view, given.local, { pick, act, ask }, t)
     )
   );
@@ -160,7 +159,7 @@ function describeRuns(t) {
 /** Describes a card with a heading, and what is beside that. */
 function card(id, title, beside, ...children) {
   const label = `${id}-label`;
-  const head = h("div", { class: "card-head" }, h("h2", { id: label }, title), beside);
+  const head = h("div.card-head", h("h2", { id: label }, title), beside);
   return h("section", { key: id, class: "card", id, "aria-labelledby": label }, head, children);
 }
 
@@ -187,7 +186,7 @@ function describePicked(picked, t) {
     card(
       "settings-card",
       t("settings"),
-      h("label", { class: "check" }, box, " ", h("span", {}, t("allSettings"))),
+      h("label.check", box, " ", h("span", t("allSettings"))),
       h("div", { id: "settings", ...place }, describeSettings(view, picked, given.settings, t))
     ),
   ];
@@ -201,13 +200,12 @@ function describeLegend(picked, t) {
       { key: run, class: `key ${classOf(view, run)}` },
       swatch(view.state.run.indexOf(run)),
       describeName(run),
-      state === "training" && h("span", { class: "live-mark" }, ` ● ${t("live")}`),
+      state === "training" && h("span.live-mark", ` ● ${t("live")}`),
       button("×", () => pick(run, false), unpick)
     );
   });
 }
 
-/** Describes the curves of the picked runs. */
 function describeCharts(picked, t) {
   const { by } = view.state;
   const short = shortenNames(picked.map((run) => run.name));

@@ -1,8 +1,8 @@
 /** A scatter plot of many points on a canvas: pointed at, brushed, and walked through by keys. */
 
-import { rootFontSize } from "../page/dom.js";
+import { pointerPlace, readColours, rootFontSize } from "../page/dom.js";
 import { showNumber } from "../page/shown.js";
-import { create, h } from "../page/view.js";
+import { create, h, render } from "../page/view.js";
 import { chooseTicks, countDecimals, findRange, makeAxis } from "./axes.js";
 import { SHAPES } from "./patterns-kinds.js";
 
@@ -26,13 +26,19 @@ export class Scatter {
     this.axes = { x: { name: "", whole: false }, y: { name: "", whole: false } };
     this.clear();
     this.drag = null;
-    this.canvas = create(h("canvas", { class: "points", "aria-hidden": "true" }));
-    this.over = create(h("canvas", { class: "over", tabindex: 0, role: "application" }));
-    this.tip = create(h("div", { class: "tip", "aria-live": "polite", hidden: true }));
-    this.place = create(h("div", { id: "plot", class: "scatter" }, this.canvas, this.over, this.tip));
+    this.canvas = create(h("canvas.points", { "aria-hidden": "true" }));
+    this.place = create(h("div.scatter", { id: "plot" }));
     this.frame = 0;
     new ResizeObserver(() => this.redraw()).observe(this.place);
-    this.listen();
+    this.listeners = {
+      onpointerdown: (event) => this.press(event),
+      onpointermove: (event) => this.move(event),
+      onpointerup: (event) => this.release(event),
+      onpointercancel: () => (this.drag = null),
+      onpointerleave: () => this.drag || this.point(-1),
+      onblur: () => this.point(-1),
+      onkeydown: (event) => this.pressKey(event),
+    };
   }
 
   /** Selects and opens nothing. */
@@ -48,7 +54,7 @@ export class Scatter {
     this.points = points;
     this.axes = axes;
     this.language = language;
-    this.over.setAttribute("aria-label", label);
+    this.label = label;
     this.redraw();
   }
 
@@ -59,7 +65,7 @@ export class Scatter {
       this.frame = 0;
       this.layOut();
       this.drawPoints();
-      this.drawOver();
+      this.draw();
     });
   }
 
@@ -70,11 +76,9 @@ export class Scatter {
     this.height = Math.round(Math.min(34 * rem, Math.max(18 * rem, this.width * 0.66)));
     this.place.style.height = `${this.height}px`;
     const ratio = window.devicePixelRatio || 1;
-    for (const canvas of [this.canvas, this.over]) {
-      canvas.width = Math.round(this.width * ratio);
-      canvas.height = Math.round(this.height * ratio);
-      canvas.getContext("2d").setTransform(ratio, 0, 0, ratio, 0, 0);
-    }
+    this.canvas.width = Math.round(this.width * ratio);
+    this.canvas.height = Math.round(this.height * ratio);
+    this.canvas.getContext("2d").setTransform(ratio, 0, 0, ratio, 0, 0);
     const u = this.unit;
     this.bounds = { left: 50 * u, right: this.width - 10 * u, top: 10 * u, bottom: this.height - 42 * u };
     const range = (name) => {
@@ -99,47 +103,9 @@ export class Scatter {
 
   drawPoints() {
     const context = this.canvas.getContext("2d");
-    const style = getComputedStyle(this.place);
-    const colour = (name) => style.getPropertyValue(name).trim();
-    const { left, right, top, bottom } = this.bounds;
+    const colour = readColours(this.place);
     const u = this.unit;
     context.clearRect(0, 0, this.width, this.height);
-    context.font = `${12 * u}px ${style.fontFamily}`;
-    context.lineWidth = 1;
-    context.strokeStyle = colour("--grid");
-    context.fillStyle = colour("--muted");
-    const drawTicks = (range, count, whole, drawTick) => {
-      const ticks = chooseTicks(...range, count).filter((tick) => !whole || Number.isInteger(tick));
-      const decimals = countDecimals(ticks);
-      for (const tick of ticks) {
-        const text = showNumber(tick, this.language, decimals).replace("-", "−");
-        context.beginPath();
-        drawTick(tick, text);
-        context.stroke();
-      }
-    };
-    context.textAlign = "center";
-    drawTicks(this.xRange, this.width / (90 * u), this.axes.x.whole, (tick, text) => {
-      const x = Math.round(this.x(tick)) + 0.5;
-      context.moveTo(x, top);
-      context.lineTo(x, bottom);
-      context.fillText(text, x, bottom + 16 * u);
-    });
-    context.textAlign = "right";
-    drawTicks(this.yRange, this.height / (60 * u), this.axes.y.whole, (tick, text) => {
-      const y = Math.round(this.y(tick)) + 0.5;
-      context.moveTo(left, y);
-      context.lineTo(right, y);
-      context.fillText(text, left - 7 * u, y + 4 * u);
-    });
-    context.textAlign = "center";
-    context.font = `${13 * u}px ${style.fontFamily}`;
-    context.fillText(this.axes.x.name, (left + right) / 2, this.height - 6 * u);
-    context.save();
-    context.translate(12 * u, (top + bottom) / 2);
-    context.rotate(-Math.PI / 2);
-    context.fillText(this.axes.y.name, 0, 0);
-    context.restore();
     const many = this.points.length > 1500;
     const size = new DOMMatrix().scale(((many ? 2.7 : 3.5) * u) / 4.6);
     const shapes = {};
@@ -149,18 +115,15 @@ export class Scatter {
     }
     context.lineWidth = 0.8;
     const card = colour("--card");
-    const colours = new Map();
-    const colourOf = (name) => {
-      if (!colours.has(name)) colours.set(name, colour(name));
-      return colours.get(name);
-    };
+    const names = new Set(this.points.map((point) => point.colour));
+    const colours = new Map([...names].map((name) => [name, colour(name)]));
     for (const pass of [false, true]) {
       for (const point of this.points) {
         if (!point.shown) continue;
         const inside = !this.box || this.isInside(point);
         if (inside !== pass) continue;
         context.globalAlpha = inside ? (many ? 0.62 : 0.78) : 0.14;
-        context.fillStyle = colourOf(point.colour);
+        context.fillStyle = colours.get(point.colour);
         context.strokeStyle = card;
         context.translate(point.px, point.py);
         context.fill(shapes[point.kind]);
@@ -171,33 +134,63 @@ export class Scatter {
     context.globalAlpha = 1;
   }
 
-  drawOver() {
-    const context = this.over.getContext("2d");
-    const style = getComputedStyle(this.place);
-    const colour = (name) => style.getPropertyValue(name).trim();
-    context.clearRect(0, 0, this.width, this.height);
-    if (this.box) {
-      const [x0, x1] = [this.x(this.box.x0), this.x(this.box.x1)];
-      const [y0, y1] = [this.y(this.box.y1), this.y(this.box.y0)];
-      context.globalAlpha = 0.09;
-      context.fillStyle = colour("--accent");
-      context.fillRect(x0, y0, x1 - x0, y1 - y0);
-      context.globalAlpha = 1;
-      context.strokeStyle = colour("--accent");
-      context.lineWidth = 1.2;
-      context.strokeRect(x0, y0, x1 - x0, y1 - y0);
-    }
-    const ring = (index, width) => {
-      const point = this.points.find((each) => each.index === index);
-      if (!point?.shown) return;
-      context.strokeStyle = colour("--ink");
-      context.lineWidth = width;
-      context.beginPath();
-      context.arc(point.px, point.py, 7.5 * this.unit, 0, 2 * Math.PI);
-      context.stroke();
+  /** Draws the axes behind the points, and over them the box and what is pointed at and opened. */
+  draw() {
+    const { width, height, box, unit, x, y } = this;
+    const area = box && {
+      ...{ x: x(box.x0), width: x(box.x1) - x(box.x0) },
+      ...{ y: y(box.y1), height: y(box.y0) - y(box.y1) },
     };
-    ring(this.opened, 2.4);
-    if (this.pointed !== this.opened) ring(this.pointed, 1.3);
+    const ring = (index, kind) => {
+      const point = this.points.find((each) => each.index === index && each.shown);
+      return point && h("circle", { class: kind, cx: point.px, cy: point.py, r: 7.5 * unit });
+    };
+    const marks = [area && h("rect.box", area), ring(this.opened, "opened"), ring(this.pointed, "pointed")];
+    const size = { width, height, viewBox: `0 0 ${width} ${height}` };
+    const read = { tabindex: 0, role: "application", "aria-label": this.label };
+    render(
+      this.place,
+      h("svg", { key: "axes", ...size, "aria-hidden": "true" }, this.describeAxes()),
+      this.canvas,
+      h("svg.over", { key: "over", ...size, ...read, ...this.listeners }, marks),
+      this.describeTip()
+    );
+  }
+
+  describeAxes() {
+    const { unit: u, width, height, x, y, axes } = this;
+    const { left, right, top, bottom } = this.bounds;
+    const text = (content, attributes) => h("text.tick", { "text-anchor": "middle", ...attributes }, content);
+    const ticks = (range, count, whole, describe) => {
+      const chosen = chooseTicks(...range, count).filter((tick) => !whole || Number.isInteger(tick));
+      const write = (tick) => showNumber(tick, this.language, countDecimals(chosen)).replace("-", "−");
+      return chosen.map((tick) => describe(tick, write(tick)));
+    };
+    const label = { class: "label-x", transform: `translate(${12 * u} ${(top + bottom) / 2}) rotate(-90)` };
+    return [
+      ticks(this.xRange, width / (90 * u), axes.x.whole, (tick, written) => [
+        h("line.rule", { x1: x(tick), x2: x(tick), y1: top, y2: bottom }),
+        text(written, { x: x(tick), y: bottom + 16 * u }),
+      ]),
+      ticks(this.yRange, height / (60 * u), axes.y.whole, (tick, written) => [
+        h("line.rule", { x1: left, x2: right, y1: y(tick), y2: y(tick) }),
+        text(written, { x: left - 7 * u, y: y(tick) + 4 * u, "text-anchor": "end" }),
+      ]),
+      text(axes.x.name, { class: "label-x", x: (left + right) / 2, y: height - 6 * u }),
+      text(axes.y.name, label),
+    ];
+  }
+
+  /** Describes what is said of the point that is pointed at, above or below it. */
+  describeTip() {
+    const point = this.points.find((each) => each.index === this.pointed);
+    if (!point) return h("div.tip", { key: "tip", "aria-live": "polite", hidden: true });
+    const half = Math.min(150 * this.unit, this.width / 2);
+    const left = Math.min(this.width - half, Math.max(half, point.px));
+    const isLow = point.py > this.height / 2;
+    const away = (isLow ? this.height - point.py : point.py) + 14 * this.unit;
+    const style = { left: `${left}px`, [isLow ? "bottom" : "top"]: `${away}px` };
+    return h("div.tip", { key: "tip", "aria-live": "polite", style }, this.on.describe(point.index));
   }
 
   /** Returns the indices of the points in the box; null without a box. */
@@ -231,70 +224,51 @@ export class Scatter {
     return best;
   }
 
-  point(index, text = "") {
-    if (index === this.pointed && !text) return;
+  point(index) {
+    if (index === this.pointed) return;
     this.pointed = index;
-    const point = this.points.find((each) => each.index === index);
-    this.tip.hidden = !point;
-    if (point) {
-      this.tip.textContent = this.on.describe(index);
-      const half = Math.min(150 * this.unit, this.width / 2);
-      this.tip.style.left = `${Math.min(this.width - half, Math.max(half, point.px))}px`;
-      const above = point.py > this.height / 2;
-      this.tip.style.top = above ? "" : `${point.py + 14 * this.unit}px`;
-      this.tip.style.bottom = above ? `${this.height - point.py + 14 * this.unit}px` : "";
-    }
-    this.drawOver();
+    this.draw();
   }
 
   select(box) {
     this.box = box;
     this.drawPoints();
-    this.drawOver();
+    this.draw();
     this.on.select();
   }
 
-  listen() {
-    const over = this.over;
-    const where = (event) => {
-      const box = over.getBoundingClientRect();
-      return [event.clientX - box.left, event.clientY - box.top];
-    };
-    over.addEventListener("pointerdown", (event) => {
-      if (event.button !== 0) return;
-      this.drag = { from: where(event), moved: false };
-      if (event.pointerType === "mouse") over.setPointerCapture(event.pointerId);
-    });
-    over.addEventListener("pointermove", (event) => {
-      const [px, py] = where(event);
-      if (this.drag && event.pointerType === "mouse") {
-        const [fx, fy] = this.drag.from;
-        if (this.drag.moved || Math.hypot(px - fx, py - fy) > DRAG) {
-          this.drag.moved = true;
-          this.box = this.makeBox(fx, fy, px, py);
-          this.point(-1);
-          this.redraw();
-        }
-        return;
-      }
+  focus() {
+    /** @type {SVGElement} */ (this.place.querySelector(".over")).focus();
+  }
+
+  press(event) {
+    if (event.button !== 0) return;
+    this.drag = { from: pointerPlace(event), moved: false };
+    if (event.pointerType === "mouse") event.currentTarget.setPointerCapture(event.pointerId);
+  }
+
+  move(event) {
+    const [px, py] = pointerPlace(event);
+    if (!this.drag || event.pointerType !== "mouse") {
       this.point(this.nearest(px, py)?.index ?? -1);
-    });
-    over.addEventListener("pointerup", (event) => {
-      const drag = this.drag;
-      this.drag = null;
-      if (!drag) return;
-      if (drag.moved) {
-        this.select(this.box);
-        return;
-      }
-      const found = this.nearest(...where(event));
-      if (found) this.on.open(found.index);
-      else if (this.box) this.select(null);
-    });
-    over.addEventListener("pointercancel", () => (this.drag = null));
-    over.addEventListener("pointerleave", () => this.drag || this.point(-1));
-    over.addEventListener("blur", () => this.point(-1));
-    over.addEventListener("keydown", (event) => this.pressKey(event));
+      return;
+    }
+    const [fx, fy] = this.drag.from;
+    this.drag.moved ||= Math.hypot(px - fx, py - fy) > DRAG;
+    if (!this.drag.moved) return;
+    this.box = this.makeBox(fx, fy, px, py);
+    this.point(-1);
+    this.redraw();
+  }
+
+  release(event) {
+    const drag = this.drag;
+    this.drag = null;
+    if (!drag) return;
+    const found = this.nearest(...pointerPlace(event));
+    if (drag.moved) this.select(this.box);
+    else if (found) this.on.open(found.index);
+    else if (this.box) this.select(null);
   }
 
   makeBox(ax, ay, bx, by) {
@@ -314,7 +288,7 @@ export class Scatter {
       if (event.shiftKey && this.anchor < 0) this.anchor = from.index;
       if (!event.shiftKey) this.anchor = -1;
       const next = this.pointed < 0 ? from : this.nextPoint(from, direction);
-      this.point(next.index, "by key");
+      this.point(next.index);
       const anchor = this.points.find((point) => point.index === this.anchor);
       if (event.shiftKey && anchor) {
         const r = 6 * this.unit;

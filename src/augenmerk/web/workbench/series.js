@@ -18,7 +18,7 @@ export function lookOf(number) {
 export function swatch(number) {
   const { colour, dash } = lookOf(number);
   const line = { x1: 1, x2: 21, y1: 5, y2: 5, stroke: colour, "stroke-width": 2.5, "stroke-dasharray": dash };
-  return h("svg", { class: "swatch", width: 22, height: 10, "aria-hidden": "true" }, h("line", line));
+  return h("svg.swatch", { width: 22, height: 10, "aria-hidden": "true" }, h("line", line));
 }
 
 /** Returns a name that is not too long for a label; what is left out is in the middle, because ends tell more. */

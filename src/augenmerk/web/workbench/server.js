@@ -48,7 +48,6 @@ async function persist(act, signal) {
   }
 }
 
-/** Asks with GET, or with POST for what is posted. */
 async function request(address, signal, posted) {
   const headers = { accept: "application/json" };
   const body = posted && JSON.stringify(posted);
@@ -64,7 +63,6 @@ async function request(address, signal, posted) {
   throw new Error(error);
 }
 
-/** Gets JSON from the server. */
 export function getJson(address, signal = undefined) {
   return persist(async () => reach((await request(address, signal)).json()), signal);
 }
@@ -98,6 +96,11 @@ export function postForLines(address, question, signal, take) {
       for (const line of lines) take(JSON.parse(line));
     }
   }, signal);
+}
+
+/** Returns a function that posts JSON to an address of the server; only the newest call counts. */
+export function newestPost(address) {
+  return newestOf((question, signal) => postJson(address, question, signal));
 }
 
 /**

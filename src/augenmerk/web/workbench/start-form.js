@@ -81,7 +81,7 @@ export function makeStartForm(given, on) {
 
   function describe(t) {
     const typed = { autocomplete: "off", spellcheck: "false", oninput: checkSoon };
-    const label = (key, field) => h("label", {}, h("span", { class: "label" }, t(key)), field);
+    const label = (key, field) => h("label", h("span.label", t(key)), field);
     const choose = (id, values, first) => {
       const option = (value) => h("option", { value, selected: value === first }, value);
       return h("select", { id, onchange: checkSoon }, values.map(option));
@@ -92,39 +92,24 @@ export function makeStartForm(given, on) {
       h("option", { value: name, title: meaning }, name)
     );
     const add = { id: "start-add", "aria-label": t("addSetting"), onchange: addSetting };
+    const submit = h("button.main", { type: "submit", disabled: form.isSending }, t("start"));
+    const fields = [
+      label("runName", h("input", name)),
+      label("startPreset", choose("start-preset", given.presets, "quick")),
+      label("startData", choose("start-data", given.datasets, null)),
+      label("startEpochs", h("input", epochs)),
+    ];
+    const adding = h("select", add, h("option", { value: "" }, t("addSetting")), options);
     return h(
-      "form",
-      { class: "start", onsubmit: send },
-      h(
-        "div",
-        { class: "fields" },
-        label("runName", h("input", name)),
-        label("startPreset", choose("start-preset", given.presets, "quick")),
-        label("startData", choose("start-data", given.datasets, null)),
-        label("startEpochs", h("input", epochs))
-      ),
+      "form.start",
+      { onsubmit: send },
+      h("div.fields", fields),
       label("settingsChanged", h("textarea", { id: "start-settings", rows: 3, ...typed })),
-      h(
-        "div",
-        { class: "buttons" },
-        h("select", add, h("option", { value: "" }, t("addSetting")), options),
-        hint(t("settingsHint"))
-      ),
-      h(
-        "label",
-        { class: "check" },
-        h("input", { type: "checkbox", id: "start-keep" }),
-        " ",
-        h("span", {}, t("keep"))
-      ),
+      h("div.buttons", adding, hint(t("settingsHint"))),
+      h("label.check", h("input", { type: "checkbox", id: "start-keep" }), " ", h("span", t("keep"))),
       hint(t("keepHint")),
-      h("p", { class: form.isError ? "checked error" : "checked hint", role: "status" }, form.answer?.(t)),
-      h(
-        "div",
-        { class: "buttons" },
-        h("button", { type: "submit", class: "main", disabled: form.isSending }, t("start")),
-        button(t("cancel"), on.cancel)
-      )
+      h("p.checked", { class: form.isError ? "error" : "hint", role: "status" }, form.answer?.(t)),
+      h("div.buttons", submit, button(t("cancel"), on.cancel))
     );
   }
 

@@ -1,12 +1,10 @@
 /** The same sentence through all variants of a study: one of the study, or one that the user types. */
 
 import { find, rootFontSize } from "../page/dom.js";
-import { describeScale } from "../page/heatmap.js";
 import { button, hint, isolate, select } from "../page/parts.js";
-import { makeTexts } from "../page/texts.js";
 import { h } from "../page/view.js";
 import { linkToTranslate } from "./links.js";
-import { describeTile } from "./maps.js";
+import { describeTile, describeUnder } from "./maps.js";
 import { swatch } from "./series.js";
 import { getJson, newestOf, postJson } from "./server.js";
 import { card, listShown } from "./studies-parts.js";
@@ -73,7 +71,6 @@ export async function showSentence(view) {
 
 // -- drawing -----------------------------------------------------------------------------------------------
 
-/** Describes the card. */
 export function describeAttention(view, t) {
   const { study, state } = view;
   const can = study.variants.some((variant) => variant.runs.some((run) => run.model));
@@ -119,26 +116,19 @@ export function describeAttention(view, t) {
     hint(t(can ? "attentionHint" : "noModels")),
     can &&
       h(
-        "div",
-        { class: "ask sentence" },
-        h("label", { class: "unseen", for: "text" }, t("sentence")),
+        "div.ask.sentence",
+        h("label.unseen", { for: "text" }, t("sentence")),
         h("textarea", { ...field, ...typed })
       ),
     h("div", group, chips),
     h(
-      "div",
-      { class: "controls" },
+      "div.controls",
       select(t("seeds"), ["one", "all"], (which) => t(`seeds ${which}`), state.seeds, chooseSeeds),
       h("span", { id: "progress", class: error ? "hint error" : "hint", role: "status" }, said)
     ),
     about && hint(isolate(about), { id: "reference" }),
     describeTiles(view, t),
-    h(
-      "div",
-      { class: "under" },
-      h("p", { id: "pointed", class: "readout" }, t("pointHint")),
-      describeScale(makeTexts(t.language))
-    )
+    describeUnder(t)
   );
 }
 
@@ -197,13 +187,13 @@ function describeMap(map, room, t) {
   const heading = [
     swatch(variant.number),
     isolate(variant.name),
-    h("span", { class: "hint" }, ` · ${which.join(" · ")}`),
+    h("span.hint", ` · ${which.join(" · ")}`),
     link && h("a", link, "→"),
   ];
   if (!waiting) {
     const note = truncated && hint(t("truncated"));
-    return describeTile({ ...map, heading }, t.language, room, () => find("pointed"), note);
+    return describeTile({ ...map, heading }, t.language, room, note);
   }
-  const title = h("h3", { class: "tile-heading" }, heading);
-  return h("article", { class: "tile waiting" }, title, hint(t("waiting")));
+  const title = h("h3.tile-heading", heading);
+  return h("article.tile.waiting", title, hint(t("waiting")));
 }

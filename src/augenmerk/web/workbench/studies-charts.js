@@ -25,7 +25,7 @@ export function describeLegend({ study, state, lit, change, light }, t) {
     };
     return h("button", { key: name, ...attributes }, swatch(number), isolate(name));
   });
-  return h("div", { class: "legend", role: "group", "aria-label": t("legend") }, buttons);
+  return h("div.legend", { role: "group", "aria-label": t("legend") }, buttons);
 }
 
 /** Describes a card with charts; null without any. */
@@ -34,24 +34,30 @@ function describeCharts(view, id, title, list, t, ...more) {
   const drawn = list.filter((about) => about?.series.length);
   if (!drawn.length) return null;
   const charts = drawn.map((about) => chart({ hidden, lit: view.lit, ...about }, t));
-  return card(id, title, h("div", { class: "charts", id: `${id}-charts` }, charts), more);
+  return card(id, title, h("div.charts", { id: `${id}-charts` }, charts), more);
+}
+
+/** Returns a line for each variant that has points; `drawn(variant)` is {points} and what else the line has. */
+function listSeries(study, drawn) {
+  const all = study.variants.map((variant, number) => ({ name: variant.name, number, ...drawn(variant) }));
+  return all.filter(({ points }) => points.length);
 }
 
 /** Describes what was measured in each epoch; `curves` has it of single runs. */
 export function describeCurves(view, curves, t) {
   const { study } = view;
   const list = CURVES.map((measure) => {
-    const series = study.variants.map((variant, number) => {
+    const series = listSeries(study, (variant) => {
       const thin = Object.values(curves[variant.name] ?? {}).map((run) => run[measure] ?? []);
       const mean = variant.curves.find((curve) => curve.measure === measure)?.points ?? [];
       const points = mean.map((point) => ({ x: point.epoch, y: point.mean }));
-      return { name: variant.name, number, thin, points: points.length ? points : averageRuns(thin) };
+      return { thin, points: points.length ? points : averageRuns(thin) };
     });
     return {
       title: nameMeasure(measure, study, t),
       xLabel: t("epoch"),
       digits: measure === "validation_bleu" ? 1 : 3,
-      series: series.filter((each) => each.points.length),
+      series,
     };
   });
   return describeCharts(view, "learning", t("learning"), list, t, hint(t("learningHint")));
@@ -69,10 +75,8 @@ function averageRuns(runs) {
 export function describeLengths(view, t) {
   const { study } = view;
   const bins = study.variants.find((variant) => variant.by_length.length)?.by_length ?? [];
-  const series = study.variants.map((variant, number) => ({
-    name: variant.name,
-    number,
-    points: variant.by_length.map((bin, x) => ({ x, y: bin.bleu, low: bin.low, high: bin.high })),
+  const series = listSeries(study, ({ by_length }) => ({
+    points: by_length.map((bin, x) => ({ x, y: bin.bleu, low: bin.low, high: bin.high })),
   }));
   const about = {
     title: t("lengthsTitle", { split: study.splits[0] }),
@@ -82,7 +86,7 @@ export function describeLengths(view, t) {
     categories: bins.map(({ shortest, longest }) =>
       shortest === longest ? `${shortest}` : `${shortest}–${longest}`
     ),
-    series: series.filter(({ points }) => points.length),
+    series,
   };
   return describeCharts(view, "lengths", t("lengths"), [about], t);
 }
@@ -142,19 +146,15 @@ function collectAlong(view, factor, measure, t) {
 export function describeBeams(view, t) {
   const { study } = view;
   const list = study.splits.map((split) => {
-    const series = study.variants.map((variant, number) => ({
-      name: variant.name,
-      number,
+    const series = listSeries(study, ({ name }) => ({
       points: study.beam_rows
-        .filter((row) => row.variant === variant.name && row.split === split)
+        .filter((row) => row.variant === name && row.split === split)
         .map((row) => ({ x: row.beam, y: row.bleu, low: row.bleu_low, high: row.bleu_high })),
     }));
-    return {
-      ...{ title: t("beamTitle", { split }), note: t("rangeNote"), xLabel: t("beam"), digits: 2 },
-      ...{ series: series.filter(({ points }) => points.length), log: true, exact: true },
-    };
+    const about = { title: t("beamTitle", { split }), note: t("rangeNote"), xLabel: t("beam") };
+    return { ...about, digits: 2, series, log: true, exact: true };
   });
-  const repairs = study.beam_repairs.map((each) => h("li", {}, isolate(each.in_words)));
-  const listed = repairs.length > 0 && h("ul", { class: "hint", lang: "en" }, repairs);
+  const repairs = study.beam_repairs.map((each) => h("li", isolate(each.in_words)));
+  const listed = repairs.length > 0 && h("ul.hint", { lang: "en" }, repairs);
   return describeCharts(view, "beams", t("beams"), list, t, listed);
 }

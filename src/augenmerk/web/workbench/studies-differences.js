@@ -5,7 +5,6 @@ import { h } from "../page/view.js";
 import { describeForest } from "./forest.js";
 import { card, nameMeasure } from "./studies-parts.js";
 
-/** Describes the card. */
 export function describeDifferences({ study, state, change }, t) {
   if (study.variants.length < 2) return null;
   const title = t("differences");
@@ -20,12 +19,11 @@ export function describeDifferences({ study, state, change }, t) {
     "differences",
     title,
     h(
-      "div",
-      { class: "controls" },
+      "div.controls",
       select(t("measure"), measures, name, measure, (value) => change({ measure: value })),
       splits.length > 1 && select(t("split"), splits, String, split, (value) => change({ split: value }))
     ),
-    h("div", { class: "forest-place" }, describeForest(chosen, study.digits[measure], name(measure), t)),
+    h("div.forest-place", describeForest(chosen, study.digits[measure], name(measure), t)),
     hint(t("forestNote"))
   );
 }

@@ -1,6 +1,6 @@
 /** A study in figures: its header with what was found, the table of variants, and that of runs. */
 
-import { headings, hint, isolate, scroll, table } from "../page/parts.js";
+import { headings, hint, isolate, scroll, table, tableRow } from "../page/parts.js";
 import { h } from "../page/view.js";
 import { linkToTranslate } from "./links.js";
 import { swatch } from "./series.js";
@@ -22,9 +22,9 @@ export function describeHeader(study, t) {
     "header",
     { key: "header", class: "card study-header" },
     hint([isolate(t("study", { name: study.title })), " ", badge]),
-    h("h1", {}, isolate(study.question || t("noQuestion"))),
+    h("h1", isolate(study.question || t("noQuestion"))),
     hint(sayCounts(counts, t)),
-    warning && h("p", { class: "warning" }, warning),
+    warning && h("p.warning", warning),
     describeFindings(study, t),
     describeRemarks(study, t)
   );
@@ -33,9 +33,9 @@ export function describeHeader(study, t) {
 /** Describes what the study says about its own limits; many sentences are folded. */
 function describeRemarks(study, t) {
   const all = study.remarks.map((each) => hint(isolate(each), { lang: "en" }));
-  if (all.length <= MAX_REMARKS) return h("div", { class: "remarks" }, all);
-  const summary = h("summary", { class: "hint" }, t("remarks", { count: all.length }));
-  return h("details", { class: "remarks" }, summary, all);
+  if (all.length <= MAX_REMARKS) return h("div.remarks", all);
+  const summary = h("summary.hint", t("remarks", { count: all.length }));
+  return h("details.remarks", summary, all);
 }
 
 /** Returns figures, written by the server in the English way, as the page's language writes them. */
@@ -63,14 +63,12 @@ export function describeResults(study, t) {
       return h(
         "td",
         { class: lookOf(column) },
-        best ? h("b", {}, localise(mean, t)) : localise(mean, t),
-        spread && h("span", { class: "spread" }, ` ${localise(spread, t)}`),
-        range && h("small", {}, range)
+        best ? h("b", localise(mean, t)) : localise(mean, t),
+        spread && h("span.spread", ` ${localise(spread, t)}`),
+        range && h("small", range)
       );
     });
-  const rows = study.variants.map(({ name }, row) =>
-    h("tr", {}, h("th", { scope: "row" }, swatch(row), isolate(name)), cells(row))
-  );
+  const rows = study.variants.map(({ name }, row) => tableRow([swatch(row), isolate(name)], cells(row)));
   const search = study.beams[0] === 1 ? t("greedy") : t("beamOf", { beam: study.beams[0] });
   return card(
     "figures",
@@ -84,22 +82,18 @@ export function describeResults(study, t) {
   );
 }
 
-/** Describes the table of all runs. */
 export function describeRuns(study, t) {
   const seconds = (value) => Math.round(value).toLocaleString(t.language);
   const describeRun = (variant, run) => {
     const state = study.running && run.state === "unfinished" ? "working" : run.state;
     const epochs = { best: run.best_epoch, epochs: run.epochs };
-    return h(
-      "tr",
-      {},
-      h("th", { scope: "row" }, isolate(variant.name)),
-      h("td", {}, String(run.seed)),
-      h("td", {}, t(`state ${state}`), run.problem && h("small", { class: "error" }, isolate(run.problem))),
-      h("td", {}, run.best_epoch === null ? "–" : t("ofEpochs", epochs)),
-      h("td", {}, run.seconds === null ? "–" : seconds(run.seconds)),
-      h("td", {}, run.model ? h("a", { href: linkToTranslate(run.model) }, t("openRun")) : "–")
-    );
+    return tableRow(isolate(variant.name), [
+      run.seed,
+      [t(`state ${state}`), run.problem && h("small.error", isolate(run.problem))],
+      run.best_epoch === null ? "–" : t("ofEpochs", epochs),
+      run.seconds === null ? "–" : seconds(run.seconds),
+      run.model ? h("a", { href: linkToTranslate(run.model) }, t("openRun")) : "–",
+    ]);
   };
   const rows = study.variants.flatMap((variant) => variant.runs.map((run) => describeRun(variant, run)));
   const texts = ["variant", "seeds", "state", "bestEpoch", "seconds"].map((key) => t(key));
@@ -112,7 +106,7 @@ export function describeRuns(study, t) {
   return h(
     "details",
     { key: "runs", class: "card panel", id: "runs", open: rows.length <= MAX_RUNS },
-    h("summary", {}, h("h2", {}, t("runs"))),
+    h("summary", h("h2", t("runs"))),
     scroll(table("figures run-table", null, [headings(texts), h("td")], rows), {
       role: "region",
       "aria-label": t("runs"),

@@ -8,7 +8,7 @@ import { nameMeasure } from "./studies-parts.js";
 /** Describes the answer to each question, with the comparisons that it rests on. */
 export function describeFindings(study, t) {
   return study.verdicts.map(({ question, answer, details }) => {
-    const heading = question !== study.question && h("h2", {}, isolate(question));
+    const heading = question !== study.question && h("h2", isolate(question));
     const german = t.language === "de" ? wordComparisons(study, question, t) : [];
     const sentences = german.length ? german : details;
     const attributes = { class: "verdict", lang: german.length ? null : "en" };
@@ -16,17 +16,15 @@ export function describeFindings(study, t) {
       "div",
       attributes,
       heading,
-      !german.length && answer && h("p", {}, isolate(answer)),
+      !german.length && answer && h("p", isolate(answer)),
       h(
         "ul",
-        {},
-        sentences.map((each) => h("li", {}, isolate(each)))
+        sentences.map((each) => h("li", isolate(each)))
       )
     );
   });
 }
 
-/** Returns the comparisons of a question in sentences. */
 function wordComparisons(study, question, t) {
   const own = study.comparisons.filter((each) => each.question === question);
   return own.map((each) => {

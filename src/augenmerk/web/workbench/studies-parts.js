@@ -3,9 +3,8 @@
 import { h } from "../page/view.js";
 import { GERMAN_HEADINGS } from "./studies-texts.js";
 
-/** Describes a card with a heading. */
 export function card(id, title, ...children) {
-  return h("section", { key: id, class: "card", id }, h("h2", {}, title), children);
+  return h("section", { key: id, class: "card", id }, h("h2", title), children);
 }
 
 /** Says how many variants and runs a study has. */

@@ -1,11 +1,10 @@
 /** The studies of a folder, and one of them: figures, differences, curves, and sentences through all variants. */
 
-import { choice, list, name, readState, text, whole, writeState } from "../page/address.js";
+import { choice, list, name, putAddress, readState, text, whole, writeState } from "../page/address.js";
 import { find, onOtherWidth } from "../page/dom.js";
 import { hint, isolate } from "../page/parts.js";
 import { h, render } from "../page/view.js";
 import { startFrame } from "./frame.js";
-import { writeQuery } from "./links.js";
 import { getJson } from "./server.js";
 import { describeAttention, MAX_TEXT, showSentence } from "./studies-attention.js";
 import {
@@ -47,7 +46,7 @@ const view = {
 /** Changes the state and writes it into the address. */
 function change(changes) {
   Object.assign(view.state, changes);
-  writeQuery(writeState(view.state, SPECIFICATION));
+  putAddress(writeState(view.state, SPECIFICATION), "?");
   draw();
 }
 
@@ -75,17 +74,9 @@ async function attempt(act) {
 
 function describeList(t) {
   const listed = view.studies?.map((each) => describeListed(each, t)) ?? [];
-  return h(
-    "section",
-    { class: "card", id: "list" },
-    h("h1", {}, t("listTitle")),
-    hint(t("listHint")),
-    h(
-      "ul",
-      { id: "studies", class: "study-list", translate: "no" },
-      view.studies && (listed.length ? listed : h("li", { class: "hint" }, t("noStudies")))
-    )
-  );
+  const shown = view.studies && (listed.length ? listed : h("li.hint", t("noStudies")));
+  const list = h("ul.study-list", { id: "studies", translate: "no" }, shown);
+  return h("section.card", { id: "list" }, h("h1", t("listTitle")), hint(t("listHint")), list);
 }
 
 function describeListed(each, t) {
@@ -93,19 +84,14 @@ function describeListed(each, t) {
   const kind = each.error ? "damaged" : each.running ? "running" : each.complete ? "complete" : "incomplete";
   const share = each.error ? 0 : each.finished / Math.max(1, each.runs);
   const badge = h("span", { class: `badge ${kind}` }, t(kind));
+  const name = h("span.study-name", isolate(each.name), " ", badge);
+  const question = h("span.study-question", isolate(each.error ? "" : each.question || t("noQuestion")));
   return h(
     "li",
     { key: each.name },
-    h(
-      "a",
-      { href, class: "study-link" },
-      h("span", { class: "study-name" }, isolate(each.name), " ", badge),
-      h("span", { class: "study-question" }, isolate(each.error ? "" : each.question || t("noQuestion")))
-    ),
-    each.error ? h("p", { class: "error" }, each.error) : hint(sayCounts(each, t)),
-    !each.error &&
-      !each.complete &&
-      h("span", { class: "bar", "aria-hidden": "true", style: { "--share": share } })
+    h("a.study-link", { href }, name, question),
+    each.error ? h("p.error", each.error) : hint(sayCounts(each, t)),
+    !each.error && !each.complete && h("span.bar", { "aria-hidden": "true", style: { "--share": share } })
   );
 }
 
@@ -129,7 +115,7 @@ async function refresh() {
 
 function describeStudy(t) {
   const { study, curves } = view;
-  const back = h("p", { class: "back" }, h("a", { href: "/studies" }, "← ", t("allStudies")));
+  const back = h("p.back", h("a", { href: "/studies" }, "← ", t("allStudies")));
   if (!study) return back;
   return [
     back,

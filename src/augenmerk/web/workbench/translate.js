@@ -10,7 +10,7 @@ import { THEMES } from "../page/switches.js";
 import { LANGUAGES } from "../page/texts.js";
 import { h, render } from "../page/view.js";
 import { keepViews, recallSwitches, rememberSwitch, writeFrame } from "./frame.js";
-import { getJson, newestOf, postJson } from "./server.js";
+import { getJson, newestPost } from "./server.js";
 
 const SERVER = "/workbench/translate";
 const SIDES = 2; // how many answers stand side by side
@@ -53,7 +53,6 @@ const locals = new Map(); // promises of models in the browser, by the names of 
 const examples = new Map(); // by the name of a run
 let app = null; // what the parts of the page share
 
-/** Takes what the server says of its models. */
 function takeServed(described) {
   served.models = described;
   readable = described.filter((model) => !model.error);
@@ -75,7 +74,7 @@ class ServerModel {
     this.data = data;
     this.isBpe = data.unit === "bpe";
     this.settings = null; // of the model in the browser, once it is there
-    this._askNewest = newestOf((question, signal) => postJson(`${SERVER}/ask`, question, signal));
+    this._askNewest = newestPost(`${SERVER}/ask`);
   }
 
   /** There is nothing to wait for. */
@@ -187,12 +186,12 @@ function viewModels(app) {
     h(
       "tr",
       { key: name, class: error && "broken" },
-      h("td", {}, error ? null : box(0, name)),
-      h("td", {}, error ? null : box(1, name)),
+      h("td", error ? null : box(0, name)),
+      h("td", error ? null : box(1, name)),
       h("th", { scope: "row" }, isolate(name)),
       error
         ? h("td", { colspan: 2, title: error }, t("cannotRead"))
-        : [title, attention].map((text) => h("td", {}, isolate(text)))
+        : [title, attention].map((text) => h("td", isolate(text)))
     )
   );
   const head = headings(["left", "right", "run", "architecture", "mechanism"].map((key) => t(key)));
