@@ -141,11 +141,7 @@ def test_ctranslate2_translates_the_same_sentences(
 
 def test_training_is_measured_against_the_loop(tmp_path: Path) -> None:
     preset = tmp_path / "tiny.toml"
-    preset.write_text(
-        '[data.bilderbuch]\npairs = 200\n[text]\nunit = "word"\njoint = false\n'
-        "[model]\nembedding = 8\nhidden = 8\nkey = 8\n[train]\nbatch_size = 8\n",
-        encoding="utf-8",
-    )
+    preset.write_text(tiny().to_toml(), encoding="utf-8")
     document = run_json("bench", "train", "--preset", preset, "--steps", 2, "--precision", "fp32")
     for side in ("ours", "reference"):
         assert document[side]["seconds_per_step"] > 0
@@ -156,10 +152,7 @@ def test_training_is_measured_against_the_loop(tmp_path: Path) -> None:
 
 def test_fewer_pairs_than_a_batch_are_one_batch(tmp_path: Path) -> None:
     preset = tmp_path / "tiny.toml"
-    preset.write_text(
-        '[text]\nunit = "word"\njoint = false\n[model]\nembedding = 8\nhidden = 8\nkey = 8\n',
-        encoding="utf-8",
-    )
+    preset.write_text(tiny().to_toml(), encoding="utf-8")
     pairs = tmp_path / "pairs"
     pairs.mkdir()
     (pairs / "train.tsv").write_text("Ein Hund\tA dog\n" * 3, encoding="utf-8")

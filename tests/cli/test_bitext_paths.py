@@ -9,21 +9,7 @@ from augenmerk.data import open_bitext, resolve_data_name
 from augenmerk.data.export import export
 from augenmerk.run.directory import RunDirectory
 from tests.support.command import run_command
-
-TINY = """
-[text]
-unit = "word"
-joint = false
-[model]
-embedding = 8
-hidden = 8
-key = 8
-[train]
-epochs = 1
-batch_size = 16
-precision = "fp32"
-bleu = false
-"""
+from tests.support.runs import tiny
 
 
 @pytest.fixture
@@ -33,7 +19,7 @@ def home(tmp_path: Path) -> Path:
     bitext = open_bitext("bilderbuch", pairs=40)
     for split in ("train", "val"):
         export({split: bitext[split]}, home / "pairs", "de", "en", format="tsv")
-    (home / "tiny.toml").write_text(TINY, encoding="utf-8")
+    (home / "tiny.toml").write_text(tiny(train__epochs=1).to_toml(), encoding="utf-8")
     (tmp_path / "elsewhere").mkdir()
     return home
 

