@@ -146,11 +146,6 @@ def test_the_loss_of_an_ensemble(members: list[GRUTranslator], seed: int) -> Non
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("runs")
-
-
-@pytest.fixture(scope="module")
 def first(shared_runs: SharedRuns, folder: Path) -> RunDirectory:
     return shared_runs.copy(settings_of(1, "scaled-dot"), folder / "first")
 

@@ -65,11 +65,6 @@ def settings_of(unit: str, epochs: int) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("runs")
-
-
-@pytest.fixture(scope="module")
 def words(shared_runs: SharedRuns, folder: Path) -> RunDirectory:
     return shared_runs.copy(settings_of("word", 6), folder / "words")
 

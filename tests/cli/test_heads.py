@@ -26,11 +26,6 @@ SENTENCES = [pair.source for pair in islice(open_bitext("bilderbuch")["test"], 3
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("runs")
-
-
-@pytest.fixture(scope="module")
 def run(shared_runs: SharedRuns, folder: Path) -> RunDirectory:
     return shared_runs.copy(MULTI_HEAD, folder / "run")
 

@@ -18,8 +18,8 @@ from tests.support.runs import CPU, SharedRuns
 
 
 @pytest.fixture(scope="module")
-def run(shared_runs: SharedRuns, tmp_path_factory: pytest.TempPathFactory) -> RunDirectory:
-    return shared_runs.copy(MULTI_HEAD, tmp_path_factory.mktemp("runs") / "run")
+def run(shared_runs: SharedRuns, folder: Path) -> RunDirectory:
+    return shared_runs.copy(MULTI_HEAD, folder / "runs")
 
 
 @pytest.fixture(scope="module")

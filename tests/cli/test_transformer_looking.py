@@ -55,11 +55,6 @@ TRANSFORMER: dict[str, object] = {
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("runs")
-
-
-@pytest.fixture(scope="module")
 def run(shared_runs: SharedRuns, folder: Path) -> RunDirectory:
     """A run of two epochs hardly attends; larger weights make it look at some words more than at others."""
     config = tiny(text__unit="bpe", text__vocabulary_size=500, **TRANSFORMER)

@@ -47,11 +47,6 @@ def settings(positions: str = "rotary", attention: str = "multi-head", **changes
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("runs")
-
-
-@pytest.fixture(scope="module")
 def run(shared_runs: SharedRuns, folder: Path) -> RunDirectory:
     return shared_runs.copy(settings(), folder / "transformer")
 

@@ -41,14 +41,14 @@ def settings_of(seed: int, attention: str, beam: int = 4, **text: object) -> dic
 
 
 @pytest.fixture(scope="module")
-def bpe_run(shared_runs: SharedRuns, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return shared_runs.copy(settings_of(1, "scaled-dot"), tmp_path_factory.mktemp("bpe") / "run").path
+def bpe_run(shared_runs: SharedRuns, folder: Path) -> Path:
+    return shared_runs.copy(settings_of(1, "scaled-dot"), folder / "bpe").path
 
 
 @pytest.fixture(scope="module")
-def word_run(shared_runs: SharedRuns, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def word_run(shared_runs: SharedRuns, folder: Path) -> Path:
     config = settings_of(1, "additive", 1, unit="word", lowercase=True, joint=False, minimum_frequency=4)
-    return shared_runs.copy(config, tmp_path_factory.mktemp("word") / "run").path
+    return shared_runs.copy(config, folder / "word").path
 
 
 @pytest.fixture(scope="module")
