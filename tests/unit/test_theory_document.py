@@ -1,12 +1,12 @@
 """docs/explanation/theory.md shows what its commands print."""
 
-import importlib.util
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from augenmerk.theory.results import MISTAKES
+from tests.unit.test_documentation import load
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -14,12 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
     """docs/theory.py, which is a script and not part of the package."""
-    spec = importlib.util.spec_from_file_location("theory_page", ROOT / "docs" / "theory.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load("docs/theory.py")
 
 
 @pytest.mark.slow
