@@ -64,6 +64,21 @@ def test_the_package_agrees_with_the_references() -> None:
             torch.testing.assert_close(one, other)
 
 
+def test_torch_agrees_with_multi_head_attention() -> None:
+    ours, theirs = compile_reference("heads")(8, 2), torch.nn.MultiheadAttention(8, 2, batch_first=True)
+    layers = (ours.W_q, ours.W_k, ours.W_v)
+    theirs.in_proj_weight.data = torch.cat([layer.weight for layer in layers])
+    theirs.in_proj_bias.data = torch.cat([layer.bias for layer in layers])
+    theirs.out_proj = ours.W_o
+    query, key, value = torch.randn(3, 4, 8), torch.randn(3, 5, 8), torch.randn(3, 5, 8)
+    mask = torch.rand(3, 4, 5) > 0.3
+    mask[..., 0] = True
+    hidden = ~mask.repeat_interleave(2, dim=0)
+    expected = theirs(query, key, value, attn_mask=hidden, average_attn_weights=False)
+    for one, other in zip(ours(query, key, value, mask), expected, strict=True):
+        torch.testing.assert_close(one, other)
+
+
 def test_what_is_written_is_a_sheet_a_skeleton_and_a_notebook(tmp_path: Path) -> None:
     lab.start(tmp_path)
     notebook = json.loads((tmp_path / "lab.ipynb").read_text("utf-8"))
@@ -71,9 +86,10 @@ def test_what_is_written_is_a_sheet_a_skeleton_and_a_notebook(tmp_path: Path) ->
         for text in (exercise.title, exercise.object):
             assert text in (tmp_path / "sheet.md").read_text("utf-8")
             assert any(text in "".join(cell["source"]) for cell in notebook["cells"])
-    for file in ("lab.py", "lab.ipynb"):
-        report = lab.check(tmp_path / file)
-        assert {each.verdict for each in report.results} == {"not done"}
+    found: dict[str, Any] = {"__name__": "lab"}
+    exec((tmp_path / "lab.py").read_text("utf-8"), found)
+    answers = {name: found[exercise.object] for name, exercise in EXERCISES.items()}
+    assert {each.verdict for each in lab.check(**answers).results} == {"not done"}
     with pytest.raises(AugenmerkError, match="exists"):
         lab.start(tmp_path)
 

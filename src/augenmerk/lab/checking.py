@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,8 @@ def _run_child(
     path: Path, exercises: list[str], seed: int, limits: Limits
 ) -> tuple[list[dict[str, Any]], str]:
     """Returns what is found about each exercise, and why the file cannot be checked, or ""."""
+    if find_spec("torch") is None:
+        raise ModuleNotFoundError(name="torch")
     job = {"path": str(path), "text": read_text(path), "exercises": exercises, "seed": seed}
     job |= {"seconds": limits.seconds, "megabytes": limits.megabytes}
     command = [sys.executable, "-m", "augenmerk.lab.child"]
