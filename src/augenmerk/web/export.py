@@ -290,7 +290,7 @@ def describe_theory() -> dict[str, Any]:
         "questions": [
             {**exercise.to_dict(len(exercise.hints)), "de": _describe_wording(exercise.german)}
             for exercise in EXERCISES.values()
-            if exercise.german and not exercise.is_variant
+            if exercise.german
         ],
         "colours": {theme.name: [*theme.series, EIGHTH[theme.name]] for theme in (LIGHT, DARK)},
         "copying": {"keys": keys.round(3).tolist(), "values": plane_values(8).round(3).tolist()},
@@ -301,4 +301,5 @@ def _describe_wording(wording: Wording) -> dict[str, Any]:
     return {
         **{"title": wording.title, "question": wording.text},
         **{"names": dict(wording.names), "hints": list(wording.hints)},
+        "statements": list(wording.statements),
     }

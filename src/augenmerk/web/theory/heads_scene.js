@@ -31,7 +31,7 @@ const MAGNETS = [...Object.values(ANSWERS), [0, 0]];
 export class HeadsScene {
   /** Returns what the address may say about this picture. */
   static specify(task) {
-    const { q, q1, q2, s, beta } = STARTS[task];
+    const { q, q1, q2, s, beta } = STARTS[task.split("-")[0]];
     return {
       q: point(q),
       s: decimal(0.1, 40, s),
@@ -44,7 +44,7 @@ export class HeadsScene {
 
   constructor(view) {
     this.view = view;
-    this.task = view.state.task;
+    this.task = view.base;
     this.isNoisy = this.task !== "1.2";
     this.shown = 0; // how many samples are seen, of which a part is on its way
     this.wanted = (view.state.reveal !== "yes" && STARTS[this.task].samples) || SAMPLES;

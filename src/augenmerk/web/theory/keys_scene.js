@@ -35,10 +35,15 @@ function keyColour(i) {
 export class KeysScene {
   /** Returns what the address may say about this picture. */
   static specify(task, data) {
-    const isCopying = task === "1.1";
-    const { keys, values } = isCopying ? data.copying : { keys: PLAY_KEYS, values: PLAY_VALUES };
+    const isCopying = task.startsWith("1.1");
+    let { keys, values } = isCopying ? data.copying : { keys: PLAY_KEYS, values: PLAY_VALUES };
+    let q = isCopying ? [0.2, 1] : [0.95, 0.95];
+    if (task === "1.1-one-length") {
+      keys = keys.map(([x, y]) => [x / Math.hypot(x, y), y / Math.hypot(x, y)]);
+      q = [-1.1, 0.2]; // at no key
+    }
     return {
-      q: point(isCopying ? [0.2, 1] : [0.95, 0.95]),
+      q: point(q),
       keys: points(3, MAX_KEYS, keys),
       values: points(3, MAX_KEYS, values),
       c: decimal(0.1, MAX_SCALE, isCopying ? 4 : 3),
@@ -50,7 +55,7 @@ export class KeysScene {
   constructor(view) {
     const { state } = view;
     this.view = view;
-    this.isCopying = state.task === "1.1";
+    this.isCopying = view.base === "1.1";
     this.trail = [];
     state.keys.length = state.values.length = Math.min(state.keys.length, state.values.length);
     state.target = Math.min(state.target, state.keys.length);

@@ -8,19 +8,21 @@ export const MAX_ANSWER = 2000; // characters
 const COLUMNS = ["sort", "keys", "dim", "beta", "B", "times", "weights", "deviation", "error"];
 
 /** Describes a question with the names that an answer may use. */
-export function describeQuestion({ task, title, question, names }, { t }) {
+export function describeQuestion({ task, title, question, names, statements }, { t }) {
   const [first, ...rest] = question.split("\n");
   const formulas = rest.length ? first.split(", ") : [];
   const lines = formulas.map((formula) => h("span", showNotation(formula.replace(/\.$/, ""))));
+  const choices = statements.map((statement) => h("li", showNotation(statement)));
   const explained = Object.entries(names).map(([name, meaning]) => [
     h("dt", showNotation(name)),
     h("dd", showNotation(meaning)),
   ]);
   return h(
     "section.card.question",
-    h("h2", { tabindex: -1 }, h("span.number", task), " ", title),
+    h("h2", { tabindex: -1 }, h("span.number", task.split("-")[0]), " ", title),
     lines.length > 0 && h("p.formula", lines),
     h("p.asked", showNotation(rest.join(" ") || first)),
+    choices.length > 0 && h("ol.statements", { type: "A" }, choices),
     h("details.names", h("summary", t("names")), h("dl", explained))
   );
 }

@@ -19,6 +19,9 @@ const SCENES = {
   ...{ 1.4: HeadsScene, 1.5: HeadsScene, 1.6: SelfScene, 1.7: SelfScene },
 };
 
+/** Returns the task that a task is, or is a variant of: 1.3 of `1.3-observation`. */
+const baseOf = (task) => task.split("-")[0];
+
 export class TheoryView {
   /**
    * Takes the element to fill, the data that Python wrote, and what depends on where the page is:
@@ -35,7 +38,9 @@ export class TheoryView {
     this.getTexts = getTexts;
     this.linkTo = linkTo;
     this.grade = grade;
-    this.tasks = [PLAY, ...data.questions.map((question) => question.task)].filter((each) => each in SCENES);
+    this.tasks = [PLAY, ...data.questions.map((question) => question.task)].filter(
+      (each) => baseOf(each) in SCENES
+    );
     this.general = {
       task: choice(this.tasks, task),
       hints: whole(0, 9, 0),
@@ -65,7 +70,7 @@ export class TheoryView {
   readAddress() {
     this.address = location.hash;
     const { task } = readState(location.hash, this.general);
-    this.specification = { ...this.general, ...SCENES[task].specify(task, this.data) };
+    this.specification = { ...this.general, ...SCENES[baseOf(task)].specify(task, this.data) };
     if (task !== this.state?.task) {
       if (this.state) this.focused = "h2";
       this.graded = null;
@@ -154,7 +159,7 @@ export class TheoryView {
     this.said = "";
     this.isDrawn = false;
     delete this.root.dataset.drawn;
-    this.scene = new SCENES[this.state.task](this);
+    this.scene = new SCENES[baseOf(this.state.task)](this);
     this.draw();
   }
 
@@ -181,6 +186,11 @@ export class TheoryView {
   /** Asks for one drawing in the next frame, however much has changed until then. */
   draw() {
     if (!this.frame) this.frame = requestAnimationFrame((now) => this.drawNow(now));
+  }
+
+  /** The task that the current one is, or is a variant of. */
+  get base() {
+    return baseOf(this.state.task);
   }
 
   drawNow(now) {
@@ -246,6 +256,7 @@ export class TheoryView {
 
   describeMenu() {
     const { t, state, linkTo } = this;
+    const isListed = (task) => task === baseOf(task) || task === state.task;
     const link = (task) => {
       const question = this.findQuestion(task);
       return h(
@@ -260,7 +271,7 @@ export class TheoryView {
         question && [" ", h("span", question.title)]
       );
     };
-    return h("nav.tasks", { "aria-label": t("tasks") }, this.tasks.map(link));
+    return h("nav.tasks", { "aria-label": t("tasks") }, this.tasks.filter(isListed).map(link));
   }
 
   describePlay(picture) {
