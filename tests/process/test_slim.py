@@ -55,7 +55,7 @@ NEED_ONE = {
     "bench train": "torch",
     "study small --out new": "torch",
     "theory 1.1": "scipy",
-    "theory check 1.1 --query 'q = k_1'": "scipy",
+    "theory check 1.1 --query 'q = c k_j'": "scipy",
     "diagram 'Ein Hund.' --out dog.png": "matplotlib",
 }
 
