@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from augenmerk.run.directory import RunDirectory
 from augenmerk.training.loop import TrainingInterrupted, learning_rate, train
 from augenmerk.training.start import start
 from augenmerk.translation import load_model
-from tests.support.command import COMMAND, run_command
+from tests.support.command import run_command
 from tests.support.processes import Command, Forker, wait_for
 from tests.support.runs import CPU, SharedRuns, tiny
 
@@ -187,7 +188,16 @@ def test_same_seed_same_weights_in_another_process(
     uninterrupted: RunDirectory, shared_runs: SharedRuns, tmp_path: Path
 ) -> None:
     first, again = shared_runs.copy(tiny(data__validation="train"), tmp_path / "first"), tmp_path / "again"
-    train_it = [*COMMAND, "train", "quick", *flags(), "--set=data.validation=train", "--out", str(again)]
+    code = (
+        "import sys\n"
+        "from augenmerk.__main__ import main\n"
+        "try:\n"
+        "    main()\n"
+        "except SystemExit:\n"
+        "    assert 'torch._dynamo' not in sys.modules, 'it takes a second to import torch\\'s compiler'\n"
+    )
+    training = ["train", "quick", *flags(), "--set=data.validation=train", "--out", str(again)]
+    train_it = [sys.executable, "-c", code, *training]
     subprocess.run(train_it, check=True, capture_output=True, env={**os.environ, "PYTHONHASHSEED": "2"})
     assert same(states(again), states(first.path))
     other = shared_runs.copy(tiny(train__seed=2), tmp_path / "other")
