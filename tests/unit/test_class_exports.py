@@ -84,7 +84,7 @@ def test_a_table_without_known_students_needs_an_option(tmp_path: Path) -> None:
 
 
 def test_the_table_may_name_a_variant(tmp_path: Path) -> None:
-    table = "student,1.1 one length,Aufgabe 1.3 (Observation),1.4\nAda,c k_j,x,y\n"
+    table = "student,1.1 one length,Aufgabe 1.3 (Observation),1.4 by all means\nAda,c k_j,x,y\n"
     rows = read_answer_sheet(write(tmp_path, table)).rows
     assert [row.task for row in rows] == ["1.1-one-length", "1.3-observation", "1.4"]
     table = "student,task,answers\nAda,1.3-observation,x\nAda,1.3,y\nAda,Task 1.4 means,z\n"

@@ -77,7 +77,8 @@ def find_task(text: str) -> str:
         return ""
     task = f"1.{first[1] if first else found[0]}"
     variants = (name for name in GRADED if name.startswith(f"{task}-"))
-    return next((name for name in variants if name[4:].replace("-", " ") in _words(text)), task)
+    beside = _words(text[(first or _TASK_ANYWHERE.search(text)).end() :])  # type: ignore[union-attr]
+    return next((name for name in variants if beside.startswith(name[4:].replace("-", " "))), task)
 
 
 def _words(text: str) -> str:
