@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from augenmerk.api.run import Run, curves, open_run
     from augenmerk.api.score import score
     from augenmerk.api.train import train
+    from augenmerk.assignment.session import assignment
     from augenmerk.base.errors import AugenmerkError
     from augenmerk.data import Bitext, SentencePair, open_bitext
     from augenmerk.evaluation.evaluate import Scores, evaluate
@@ -45,7 +46,7 @@ _HOME = {
     "show": "augenmerk.web.notebook",
 }
 """The names that are not modules, and where they are."""
-_MODULES = ("data", "lab", "study", "theory")
+_MODULES = ("assignment", "data", "lab", "study", "theory")
 
 __all__ = [
     "Attention",
@@ -61,6 +62,7 @@ __all__ = [
     "Translation",
     "Translator",
     "__version__",
+    "assignment",
     "curves",
     "data",
     "diagram",

@@ -25,6 +25,7 @@ from augenmerk.study import demo, plan, runner
 from tests.cli.test_demo import small
 from tests.cli.test_study_data import ExecutorHere
 from tests.process.test_report import make_result
+from tests.support.assignment import copy_finished, make_tiny
 from tests.support.command import run_command
 from tests.support.runs import SharedRuns, tiny
 
@@ -130,12 +131,15 @@ def prepare(
     example: str, folder: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Makes what an example needs small. A run is resumed on all the pairs that it was begun with."""
+    if "assignment" in example and not (folder / "runs" / "assignment").exists():
+        copy_finished(request.getfixturevalue("shared_folder"), folder / "runs" / "assignment")
+        make_tiny(monkeypatch)
     make_small(folder, monkeypatch, short="--resume" not in example)
     if needs_multi30k(example):
         request.getfixturevalue("multi30k_folder")
 
 
-SLOW = ("augenmerk bench decode", "augenmerk demo")
+SLOW = ("augenmerk assignment", "augenmerk bench decode", "augenmerk demo")
 
 
 @pytest.mark.parametrize(

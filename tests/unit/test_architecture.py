@@ -11,7 +11,7 @@ PACKAGE = Path(augenmerk.__file__).parent
 ROOMS = (
     *("base", "text", "cluster", "data", "drawing", "search", "inference", "model", "run"),
     *("translation", "evaluation", "analysis", "training", "theory", "lab", "study", "web", "serve", "bench"),
-    *("api", "cli"),
+    *("api", "assignment", "cli"),
 )
 """From the ground up. A room may import the rooms before it; nothing after it."""
 

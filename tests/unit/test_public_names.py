@@ -23,6 +23,7 @@ def test_the_public_names() -> None:
         "Translation",
         "Translator",
         "__version__",
+        "assignment",
         "curves",
         "data",
         "diagram",

@@ -37,6 +37,7 @@ COMMANDS = {
     "translate": "Translate texts, lines on stdin, or a file.",
     "score": "Score given translations word by word, with attention.",
     "study": "Train variants over several seeds and compare them.",
+    "assignment": "Do a course's assignment, and write its report.",
     "report": "Write a study as a self-contained page or as a table.",
     "diagram": "Draw the attention of models.",
     "patterns": "Search a split for patterns of attention.",

@@ -296,7 +296,8 @@ def draw_beams(result: StudyResult, split: str, theme: Theme) -> Figure:
         assert engine is not None
         engine.set(h_pad=0.12, w_pad=0.08)  # type: ignore[call-arg]
         _name_lines(figure)
-        _explain(figure, theme, MEAN_AND_RANGE)
+        if any(row.runs > 1 for row in result.beam_rows):
+            _explain(figure, theme, MEAN_AND_RANGE)
         return figure
 
 

@@ -53,11 +53,11 @@ def is_complete(run: RunDirectory, wanted: Study | Job) -> bool:
     """Returns whether the run is trained, scored and probed."""
     splits_and_beams = product(wanted.splits, wanted.beams)
     return (
-        run.finished and all(_is_scored(run, *each) for each in splits_and_beams) and _is_probed(run, wanted)
+        run.finished and all(is_scored(run, *each) for each in splits_and_beams) and _is_probed(run, wanted)
     )
 
 
-def _is_scored(run: RunDirectory, split: str, beam: int, data_sha256: str | None = None) -> bool:
+def is_scored(run: RunDirectory, split: str, beam: int, data_sha256: str | None = None) -> bool:
     """Returns whether a split is scored, and by its checksum, if one is given, is still the same."""
     row = next((row for row in run.read_scores() if (row.get("split"), row.get("beam")) == (split, beam)), {})
     files = reference_path(run, split), hypothesis_path(run, split, beam), model_score_path(run, split, beam)
@@ -91,7 +91,7 @@ def measure_run(run: RunDirectory, job: Job, device: "torch.device | str", on_pr
         pairs = evaluator.read_splits(job.splits)
         for split in job.splits:
             sha256 = sum_pairs(pairs[split]).sha256
-            if missing := [beam for beam in job.beams if not _is_scored(run, split, beam, sha256)]:
+            if missing := [beam for beam in job.beams if not is_scored(run, split, beam, sha256)]:
                 evaluator.evaluate({split: pairs[split]}, missing)
         if not _is_probed(run, job):
             on_progress("probing", 0.0)

@@ -248,7 +248,7 @@ def _build_rows(
 
 def format_markdown(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> str:
     """Formats the table as Markdown, with the question above it and the conclusions below."""
-    rows = _build_rows(result, style, _escape_markdown, "**{}**")
+    rows = _build_rows(result, style, escape_markdown, "**{}**")
     head, *body = ("| " + " | ".join(row) + " |" for row in rows)
     rule = "|---" + "|---:" * (len(rows[0]) - 1) + "|"
     details = {detail for verdict in result.verdicts for detail in verdict.details}
@@ -256,14 +256,14 @@ def format_markdown(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> s
     statements += [each.in_words for each in result.beam_repairs]
     statements = [each for each in statements if each not in details]
     statements += filter(None, [describe_published(result, style)])
-    lines = [f"**{_escape_markdown(result.question)}**", ""]
+    lines = [f"**{escape_markdown(result.question)}**", ""]
     for verdict in result.verdicts:
-        answer = f" **{_escape_markdown(verdict.answer)}**" if verdict.answer else ""
-        question = "" if verdict.question == result.question else _escape_markdown(verdict.question)
+        answer = f" **{escape_markdown(verdict.answer)}**" if verdict.answer else ""
+        question = "" if verdict.question == result.question else escape_markdown(verdict.question)
         lines += [f"{question}{answer}".strip(), ""]
-        lines += [*(f"- {_escape_markdown(detail)}" for detail in verdict.details), ""]
-    lines += [head, rule, *body, "", _escape_markdown(describe_table(result, style)), ""]
-    lines += [f"- {_escape_markdown(sentence)}" for sentence in (*statements, *result.remarks)]
+        lines += [*(f"- {escape_markdown(detail)}" for detail in verdict.details), ""]
+    lines += [head, rule, *body, "", escape_markdown(describe_table(result, style)), ""]
+    lines += [f"- {escape_markdown(sentence)}" for sentence in (*statements, *result.remarks)]
     return _join(lines)
 
 
@@ -282,7 +282,7 @@ _LATEX = str.maketrans(
 )
 
 
-def _escape_markdown(text: str) -> str:
+def escape_markdown(text: str) -> str:
     return text.translate(_MARKDOWN)
 
 

@@ -52,11 +52,11 @@ def show_result(result: "Result") -> "Iterator[RenderableType]":
 
 
 def _format_measure(measure: "Measurement") -> tuple[str, str, str, str]:
-    measured = _format_number(measure.measured)
+    measured = format_number(measure.measured)
     if measure.error >= 1e-10:  # from samples that deviate
         measured += f" ± {measure.error:.{4 if abs(measure.measured) < 1000 else 1}f}"
     sign = {"equal": "=", "at most": "≤", "at least": "≥"}[measure.relation]
-    predicted = f"{sign} {_format_number(measure.predicted)}"
+    predicted = f"{sign} {format_number(measure.predicted)}"
     return escape(measure.name), measured, predicted, "" if measure.fits else "[red]does not fit[/]"
 
 
@@ -104,7 +104,7 @@ def _format_cell(column: str, value: Any) -> str:
     if column == "sort":
         return str(value)
     if column in ("deviation", "error"):
-        return _format_number(value)
+        return format_number(value)
     return f"{value:.6g}" if value < 1e6 else f"{value:.2g}"
 
 
@@ -231,7 +231,7 @@ def show_step(report: "StepReport", found: Any, step: int, where: str) -> "Itera
     )
 
 
-def _format_number(value: float) -> str:
+def format_number(value: float) -> str:
     """Formats a number with four decimals; a number that is only rounding is 0."""
     if abs(value) < 1e-8:
         return "0"
