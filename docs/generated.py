@@ -23,7 +23,6 @@ from augenmerk.base.settings import Setting, Settings, format_value, list_settin
 from augenmerk.cli import app
 from augenmerk.lab.exercises import EXERCISES
 from augenmerk.study import plan
-from augenmerk.study.session import study as study_in_python
 
 BLOCK = re.compile(r"^```\{generated\} (\w+)\n```$", re.MULTILINE)
 DOCS = Path(__file__).parent
@@ -227,7 +226,8 @@ def write_python() -> Lines:
         value = getattr(augenmerk, name)
         place = f"augenmerk.{name}"
         if inspect.ismodule(value) and callable(value):  # in place of a function of its name
-            value, place = study_in_python, f"{study_in_python.__module__}.{name}"
+            value = inspect.unwrap(value)
+            place = f"{value.__module__}.{name}"
         kind = "exception" if inspect.isclass(value) and issubclass(value, Exception) else "class"
         kind = kind if inspect.isclass(value) else "function" if callable(value) else ""
         if kind:
