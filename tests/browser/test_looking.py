@@ -16,7 +16,7 @@ from augenmerk.analysis.patterns import find_patterns, summarise_heads, summaris
 from augenmerk.analysis.wording import describe_dependence, describe_findings, describe_heads
 from augenmerk.base.config import RunConfig
 from augenmerk.data import open_bitext, open_data
-from augenmerk.data.export import export
+from augenmerk.data.exporting import write_splits
 from augenmerk.evaluation.agreement import measure_alignment
 from augenmerk.run.directory import RunDirectory
 from augenmerk.search.decoder import Hypothesis
@@ -55,7 +55,7 @@ def book(folder: Path, *, gold: bool = True) -> dict[str, object]:
     """A small one, on the disk: the data of a run."""
     pairs = list(open_bitext("bilderbuch", pairs=500)["train"])
     for split, part in (("train", pairs[:400]), ("val", pairs[400:440]), ("test", pairs[440:])):
-        export({split: part}, folder, "de", "en", format="jsonl" if gold else "tsv")
+        write_splits({split: part}, folder, "de", "en", format="jsonl" if gold else "tsv")
     return {"bitext": str(folder), "source_language": "de", "target_language": "en"}
 
 

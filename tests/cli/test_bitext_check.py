@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from augenmerk.data import SentencePair, open_bitext
-from augenmerk.data.check import CheckResult, check_data
+from augenmerk.data.checking import check_data
 from augenmerk.data.files import load
+from augenmerk.data.findings import CheckResult
 from augenmerk.data.plausibility import (
     LanguageStatistics,
     find_offsets,

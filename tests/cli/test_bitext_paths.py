@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from augenmerk.data import open_bitext, resolve_data_name
-from augenmerk.data.export import export
+from augenmerk.data.exporting import write_splits
 from augenmerk.run.directory import RunDirectory
 from tests.support.command import run_command
 from tests.support.runs import tiny
@@ -18,7 +18,7 @@ def home(tmp_path: Path) -> Path:
     home = tmp_path / "home"
     bitext = open_bitext("bilderbuch", pairs=40)
     for split in ("train", "val"):
-        export({split: bitext[split]}, home / "pairs", "de", "en", format="tsv")
+        write_splits({split: bitext[split]}, home / "pairs", "de", "en", format="tsv")
     (home / "tiny.toml").write_text(tiny(train__epochs=1).to_toml(), encoding="utf-8")
     (tmp_path / "elsewhere").mkdir()
     return home

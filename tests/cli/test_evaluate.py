@@ -20,7 +20,7 @@ from augenmerk import AugenmerkError
 from augenmerk.base.config import BilderbuchConfig, ModelConfig
 from augenmerk.base.files import write_lines
 from augenmerk.data import SentencePair, open_bitext, open_data
-from augenmerk.data.export import export
+from augenmerk.data.exporting import write_splits
 from augenmerk.evaluation.comparison import compare_runs
 from augenmerk.evaluation.evaluator import (
     Evaluator,
@@ -296,9 +296,9 @@ def test_all_pairs_of_a_file_are_measured_and_kept_apart(words: RunDirectory, tm
     """A TSV file, two parallel files and a folder give the same figures; the run's own rows stay."""
     run, pairs = copied(words, tmp_path / "run", validation="val"), pairs_of("val")[:30]
     [own] = evaluate_run(Evaluator(run, CPU), ["val"], [1])
-    export({"pairs": pairs}, tmp_path / "one", "de", "en", format="tsv")
-    export({"pairs": pairs}, tmp_path / "two", "de", "en", format="text")
-    export({"val": pairs, "test": pairs[:7]}, tmp_path / "folder", "de", "en", format="tsv")
+    write_splits({"pairs": pairs}, tmp_path / "one", "de", "en", format="tsv")
+    write_splits({"pairs": pairs}, tmp_path / "two", "de", "en", format="text")
+    write_splits({"val": pairs, "test": pairs[:7]}, tmp_path / "folder", "de", "en", format="tsv")
     places = {
         "pairs": [tmp_path / "one" / "pairs.tsv", tmp_path / "two" / "pairs"],
         "val": [tmp_path / "folder"],
@@ -327,7 +327,7 @@ def test_all_pairs_of_a_file_are_measured_and_kept_apart(words: RunDirectory, tm
 
 
 def test_a_moved_file_is_divided_and_another_file_is_not(words: RunDirectory, tmp_path: Path) -> None:
-    export({"pairs": pairs_of("train")}, tmp_path / "new", "de", "en", format="tsv")
+    write_splits({"pairs": pairs_of("train")}, tmp_path / "new", "de", "en", format="tsv")
     run = copied(words, tmp_path / "run", bitext=str(tmp_path / "old" / "pairs.tsv"), validation="val")
     answer = run_command("evaluate", run.path, "--data", tmp_path / "new" / "pairs.tsv", "--beam=1", "--json")
     [moved] = json.loads(answer.out)

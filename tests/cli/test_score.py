@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from augenmerk.data import SentencePair, open_data
-from augenmerk.data.export import export
+from augenmerk.data.exporting import write_splits
 from augenmerk.evaluation.evaluator import Evaluator, count_words, evaluate_run
 from augenmerk.run.directory import RunDirectory
 from augenmerk.translation import load
@@ -35,7 +35,7 @@ def scored(*arguments: object, stdin: bytes = b"") -> list[dict[str, Any]]:
 
 def test_the_sum_is_that_of_evaluate(run: RunDirectory, pairs: list[SentencePair], tmp_path: Path) -> None:
     [row] = evaluate_run(Evaluator(run, CPU), ["val"], [1])
-    export({"pairs": pairs}, tmp_path, "de", "en", format="tsv")
+    write_splits({"pairs": pairs}, tmp_path, "de", "en", format="tsv")
     found = scored(run.path, "--data", tmp_path / "pairs.tsv")
     assert [(one["source"], one["target"]) for one in found] == [(pair.source, pair.target) for pair in pairs]
     tokens = sum(one["tokens"] for one in found)

@@ -14,7 +14,7 @@ import pytest
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import temp_path
 from augenmerk.data import SentencePair
-from augenmerk.data.export import export
+from augenmerk.data.exporting import write_splits
 from augenmerk.data.files import load
 
 
@@ -37,7 +37,7 @@ def run_and_kill(action: Callable[[], None], lines: int) -> int:
 
     def count(frame: FrameType, event: str, _argument: object) -> Any:
         nonlocal left
-        if frame.f_code.co_name not in ("export", "_write_split", "replacing"):
+        if frame.f_code.co_name not in ("write_splits", "_write_split", "replacing"):
             return None
         if event == "line":
             left -= 1
@@ -53,7 +53,7 @@ def run_and_kill(action: Callable[[], None], lines: int) -> int:
 
 
 def write_pairs(pairs: list[SentencePair], folder: Path, overwrite: bool) -> None:
-    export({"test": pairs}, folder, "de", "en", format="text", overwrite=overwrite)
+    write_splits({"test": pairs}, folder, "de", "en", format="text", overwrite=overwrite)
 
 
 @pytest.mark.parametrize("before", ["no folder", "another split", "the same split"])
@@ -63,7 +63,7 @@ def test_a_kill_at_any_line_leaves_whole_files_and_can_be_repeated(tmp_path: Pat
         folder = tmp_path / str(lines)
         if before != "no folder":
             other = "val" if before == "another split" else "test"
-            export({other: [SentencePair("old", "alt")]}, folder, "de", "en", format="text")
+            write_splits({other: [SentencePair("old", "alt")]}, folder, "de", "en", format="text")
         write = partial(write_pairs, pairs, folder, before == "the same split")
         code = run_and_kill(write, lines)
         found = {path.name: path.read_text() for path in folder.glob("test.*")}
@@ -110,5 +110,5 @@ def test_temporary_files_of_a_killed_process_are_removed(tmp_path: Path) -> None
     for folder in (dead, living, old, young):
         folder.mkdir()
     os.utime(old, (0, 0))
-    export({"test": [SentencePair("a", "b")]}, tmp_path, "de", "en", format="tsv")
+    write_splits({"test": [SentencePair("a", "b")]}, tmp_path, "de", "en", format="tsv")
     assert [folder.exists() for folder in (dead, living, old, young)] == [False, True, False, True]

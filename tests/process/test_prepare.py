@@ -21,14 +21,14 @@ from hypothesis import strategies as st
 import augenmerk.base.files
 import augenmerk.cluster.blocks
 import augenmerk.data.corpus
-import augenmerk.data.prepare
+import augenmerk.data.preparing
 from augenmerk import AugenmerkError
 from augenmerk.base.config import DataConfig, RunConfig, TextConfig
 from augenmerk.base.files import atomic_write
 from augenmerk.cluster.blocks import ProcessPool
 from augenmerk.data import UNFINISHED, SentencePair, open_bitext
 from augenmerk.data.corpus import PreparedCorpus, plan_windows
-from augenmerk.data.prepare import Request, prepare
+from augenmerk.data.preparing import Request, prepare_corpus
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study import measure, runner
 from augenmerk.text.tokenizer import Tokenizer, TokenizerPair, split_pieces
@@ -64,13 +64,13 @@ def text(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(augenmerk.data.prepare, "CHUNK", 30)
+    monkeypatch.setattr(augenmerk.data.preparing, "CHUNK", 30)
 
 
 def prepare_folder(source: Path | str, out: Path, workers: int = 1, **changes: Any) -> dict[str, Any]:
     data = DataConfig(**changes.pop("data", {}))
     request = Request((str(source),), data, **{"text": BPE, **changes})
-    return prepare(request, out, map_blocks=ProcessPool(workers), on_progress=lambda *_: None)
+    return prepare_corpus(request, out, map_blocks=ProcessPool(workers), on_progress=lambda *_: None)
 
 
 def digests(folder: Path) -> dict[str, str]:
@@ -285,11 +285,12 @@ class TestInterruption:
             "from pathlib import Path\n"
             "from augenmerk.cluster.blocks import ProcessPool\n"
             "from augenmerk.base.config import DataConfig, TextConfig\n"
-            "from augenmerk.data import prepare as module\n"
-            "from augenmerk.data.prepare import Request, prepare\n"
+            "from augenmerk.data import preparing as module\n"
+            "from augenmerk.data.preparing import Request, prepare_corpus\n"
             "module.CHUNK = 1\n"
             "request = Request((sys.argv[1],), DataConfig(), TextConfig(vocabulary_size=400))\n"
-            "prepare(request, Path(sys.argv[2]), map_blocks=ProcessPool(2), on_progress=lambda *_: None)\n"
+            "pool, out = ProcessPool(2), Path(sys.argv[2])\n"
+            "prepare_corpus(request, out, map_blocks=pool, on_progress=lambda *_: None)\n"
         )
         process = subprocess.Popen([sys.executable, "-c", code, text, out])
         try:

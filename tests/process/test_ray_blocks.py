@@ -13,15 +13,14 @@ from typing import Any
 import pytest
 
 import augenmerk.cluster.blocks
-import augenmerk.data.prepare
+import augenmerk.data.preparing
 import augenmerk.translation.translator
 from augenmerk import AugenmerkError
 from augenmerk.base.config import DataConfig, TextConfig
-from augenmerk.cli.options import RESUMABLE
 from augenmerk.cluster.blocks import ProcessPool, RayTasks
-from augenmerk.cluster.ray import connect, list_nodes
+from augenmerk.cluster.ray import RESUMABLE, connect, list_nodes
 from augenmerk.data import BadLineError, open_bitext
-from augenmerk.data.prepare import Request, prepare
+from augenmerk.data.preparing import Request, prepare_corpus
 from augenmerk.translation import load
 from augenmerk.translation.files import FileJob, blocks_folder, translate_file
 from augenmerk.translation.output import LineFormat
@@ -123,10 +122,10 @@ class TestPreparing:
     def test_the_same_bytes_and_no_shard_twice(
         self, cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, computed: Computed
     ) -> None:
-        monkeypatch.setattr(augenmerk.data.prepare, "CHUNK", 40)
+        monkeypatch.setattr(augenmerk.data.preparing, "CHUNK", 40)
         data = DataConfig.model_validate({"bitext": "bilderbuch", "bilderbuch": {"pairs": 300}})
         request = Request(("bilderbuch",), data, TextConfig(vocabulary_size=400))
-        prepare(request, tmp_path / "here", map_blocks=ProcessPool(1), on_progress=lambda *_: None)
+        prepare_corpus(request, tmp_path / "here", map_blocks=ProcessPool(1), on_progress=lambda *_: None)
         shards: list[int] = []
 
         def stop(what: str, _done: int, _total: int | None) -> None:
@@ -137,7 +136,7 @@ class TestPreparing:
 
         out = tmp_path / "there"
         with pytest.raises(KeyboardInterrupt), connect(cluster.address):
-            prepare(request, out, map_blocks=RayTasks(out), on_progress=stop)
+            prepare_corpus(request, out, map_blocks=RayTasks(out), on_progress=stop)
         assert computed.blocks == list(range(8))
         finished = len(list(out.glob(".unfinished/0*.json")))
         computed.blocks.clear()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from augenmerk.base.process import Terminated, interrupt_on_sigterm
-from augenmerk.cli.options import RESUMABLE
+from augenmerk.cluster.ray import RESUMABLE
 from tests.support.command import run_command
 from tests.support.processes import PATIENCE, Command, Forker
 from tests.support.runs import SharedRuns, tiny
@@ -24,7 +24,7 @@ COMMANDS = {
     "bench decode --model run --sentences 4 --beam 1": "augenmerk.bench.decoding:bench_decoding",
     "diagram --model run Hund. --out dog.png": "augenmerk.drawing.figures:save_figure",
     "patterns run": "augenmerk.analysis.patterns:find_patterns",
-    "data export bilderbuch --pairs 100 --out pairs": "augenmerk.data.export:_write_split",
+    "data export bilderbuch --pairs 100 --out pairs": "augenmerk.data.exporting:_write_split",
 }
 """Commands, each with the function in which it is interrupted."""
 

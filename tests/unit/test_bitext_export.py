@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.data import SentencePair
-from augenmerk.data.export import Format, export
+from augenmerk.data.exporting import Format, write_splits
 from augenmerk.data.files import load
 from augenmerk.text.pairs import MAX_LINE_BYTES
 from augenmerk.text.words import split_words
@@ -62,11 +62,11 @@ def test_what_is_written_is_read_back_and_what_does_not_fit_is_refused(
     for number, pair in enumerate(pairs, 1):
         if not fits(pair, way):
             with pytest.raises(AugenmerkError, match=f"Pair {number} of 'test' cannot be exported: "):
-                export({"test": pairs}, folder, "de", "en", format=way)
+                write_splits({"test": pairs}, folder, "de", "en", format=way)
             assert list(folder.iterdir()) == []
             break
     pairs = [pair for pair in pairs if fits(pair, way)] or [SentencePair("a", "b")]
-    export({"test": pairs}, folder, "de", "en", format=way)
+    write_splits({"test": pairs}, folder, "de", "en", format=way)
     back = list(load(folder)["test"])
     assert bare(back) == bare(pairs)
     assert way != "jsonl" or back == pairs
@@ -78,7 +78,7 @@ def test_tokenized_words_are_white_space_tokens(
     tmp_path_factory: pytest.TempPathFactory, pairs: list[SentencePair], way: Format
 ) -> None:
     folder = tmp_path_factory.mktemp("export")
-    export({"test": pairs}, folder, "de", "en", format=way, tokenized=True)
+    write_splits({"test": pairs}, folder, "de", "en", format=way, tokenized=True)
     for pair, back in zip(pairs, load(folder)["test"], strict=True):
         assert back.source.split(" ") == split_words(back.source) == split_words(pair.source)
         assert back.target.split(" ") == split_words(back.target) == split_words(pair.target)
@@ -87,7 +87,7 @@ def test_tokenized_words_are_white_space_tokens(
 def test_multi30k_comes_out_byte_for_byte(multi30k_folder: Path, tmp_path: Path) -> None:
     bitext = load(multi30k_folder)
     for split in bitext.splits:
-        for path in export({split: bitext[split]}, tmp_path, "de", "en", format="text"):
+        for path in write_splits({split: bitext[split]}, tmp_path, "de", "en", format="text"):
             assert path.read_bytes() == gzip.decompress((multi30k_folder / f"{path.name}.gz").read_bytes())
 
 
@@ -96,7 +96,7 @@ class TestLinks:
 
     def test_pharaoh(self, tmp_path: Path) -> None:
         free = SentencePair("Ach!", "Oh!", ())
-        paths = export(
+        paths = write_splits(
             {"test": [self.pair, free]}, tmp_path, "de", "en", format="text", align=True, tokenized=True
         )
         assert [path.name for path in paths] == ["test.de", "test.en", "test.align"]
@@ -107,7 +107,7 @@ class TestLinks:
     def test_no_links_and_one_past_the_end(self, tmp_path: Path) -> None:
         for pair, said in ((SentencePair("a", "b"), "no w"), (SentencePair("a", "b", ((0, 1),)), "link 0-1")):
             with pytest.raises(AugenmerkError, match=f"Pair 2 of 'test' .* {said}"):
-                export({"test": [self.pair, pair]}, tmp_path, "de", "en", format="tsv", align=True)
+                write_splits({"test": [self.pair, pair]}, tmp_path, "de", "en", format="tsv", align=True)
             assert list(tmp_path.iterdir()) == []
 
 
@@ -115,10 +115,10 @@ class TestWholeOrNotAtAll:
     def test_existing_files_stay(self, tmp_path: Path) -> None:
         (tmp_path / "train.en").write_text("mine\n")
         with pytest.raises(AugenmerkError, match=r"train\.en is already there; pass --overwrite"):
-            export({"train": [SentencePair("a", "b")]}, tmp_path, "de", "en", format="text")
+            write_splits({"train": [SentencePair("a", "b")]}, tmp_path, "de", "en", format="text")
         assert [path.name for path in tmp_path.iterdir()] == ["train.en"]
         assert (tmp_path / "train.en").read_text() == "mine\n"
-        export({"train": [SentencePair("a", "b")]}, tmp_path, "de", "en", format="text", overwrite=True)
+        write_splits({"train": [SentencePair("a", "b")]}, tmp_path, "de", "en", format="text", overwrite=True)
         assert (tmp_path / "train.en").read_text() == "b\n"
 
     @pytest.mark.parametrize("way", FORMATS)
@@ -127,22 +127,22 @@ class TestWholeOrNotAtAll:
             yield SentencePair("new", "new")
             raise KeyboardInterrupt
 
-        export({"test": [SentencePair("old", "old")]}, tmp_path, "de", "en", format=way)
+        write_splits({"test": [SentencePair("old", "old")]}, tmp_path, "de", "en", format=way)
         with pytest.raises(KeyboardInterrupt):
-            export({"test": interrupted()}, tmp_path, "de", "en", format=way, overwrite=True)
+            write_splits({"test": interrupted()}, tmp_path, "de", "en", format=way, overwrite=True)
         assert list(load(tmp_path)["test"]) == [SentencePair("old", "old")]
         assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
     def test_a_folder_may_be_exported_onto_itself(self, tmp_path: Path) -> None:
         pairs = [SentencePair(f"a {i}", f"b {i}") for i in range(5_000)]
-        export({"test": pairs}, tmp_path, "de", "en", format="text")
-        export({"test": load(tmp_path)["test"]}, tmp_path, "de", "en", format="text", overwrite=True)
+        write_splits({"test": pairs}, tmp_path, "de", "en", format="text")
+        write_splits({"test": load(tmp_path)["test"]}, tmp_path, "de", "en", format="text", overwrite=True)
         assert list(load(tmp_path)["test"]) == pairs
 
     def test_two_threads_that_export_into_one_folder_do_not_mix(self, tmp_path: Path) -> None:
         def write(number: int) -> None:
             pairs = [SentencePair(f"{number} {line}", f"{number} {line}") for line in range(3000)]
-            export({"test": pairs}, tmp_path, "de", "en", format="text", overwrite=True)
+            write_splits({"test": pairs}, tmp_path, "de", "en", format="text", overwrite=True)
 
         with ThreadPoolExecutor(2) as threads:
             assert list(threads.map(write, range(2))) == [None, None]
@@ -152,7 +152,7 @@ class TestWholeOrNotAtAll:
 
     def test_other_people_may_read_the_files(self, tmp_path: Path) -> None:
         (tmp_path / "plain").touch()
-        [path] = export({"test": [SentencePair("a", "b")]}, tmp_path / "new" / "in", "de", "en", format="tsv")
+        [path] = write_splits({"test": [SentencePair("a", "b")]}, tmp_path / "new" / "in", "de", "en", format="tsv")
         assert path.stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
@@ -171,27 +171,27 @@ class TestRefusals:
     )
     def test_what_cannot_return(self, tmp_path: Path, pair: SentencePair, way: Format, sentence: str) -> None:
         with pytest.raises(AugenmerkError, match=rf"Pair 1 of 'test' cannot be exported: .*{sentence}"):
-            export({"test": [pair]}, tmp_path, "de", "en", format=way)
+            write_splits({"test": [pair]}, tmp_path, "de", "en", format=way)
         assert list(tmp_path.iterdir()) == []
 
     def test_nothing_to_export_a_language_to_itself_and_a_file_for_a_folder(self, tmp_path: Path) -> None:
         (tmp_path / "file").touch()
         pairs = [SentencePair("a", "b")]
         with pytest.raises(AugenmerkError, match="no pairs in 'test'"):
-            export({"test": []}, tmp_path, "de", "en", format="tsv")
+            write_splits({"test": []}, tmp_path, "de", "en", format="tsv")
         with pytest.raises(AugenmerkError, match="'en' to itself needs --format tsv or jsonl"):
-            export({"test": pairs}, tmp_path, "en", "en", format="text")
+            write_splits({"test": pairs}, tmp_path, "en", "en", format="text")
         with pytest.raises(AugenmerkError, match="file: cannot be written to"):
-            export({"test": pairs}, tmp_path / "file", "de", "en", format="tsv")
+            write_splits({"test": pairs}, tmp_path / "file", "de", "en", format="tsv")
 
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_what_could_not_be_read_again_is_not_exported(tmp_path: Path, format: Format) -> None:  # noqa: A002
     longest = SentencePair("a" * (MAX_LINE_BYTES - 1), "b")
     if format == "text":
-        export({"test": [longest]}, tmp_path / "pairs", "de", "en", format=format)
+        write_splits({"test": [longest]}, tmp_path / "pairs", "de", "en", format=format)
         assert list(load(tmp_path / "pairs")["test"]) == [longest]
     longer = SentencePair("a" * MAX_LINE_BYTES, "b")
     with pytest.raises(AugenmerkError, match=r"Pair 1 of 'train' cannot be exported: it needs a line"):
-        export({"train": [longer]}, tmp_path / "x", "de", "en", format=format)
+        write_splits({"train": [longer]}, tmp_path / "x", "de", "en", format=format)
     assert not (tmp_path / "x").exists()

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -15,8 +16,10 @@ from augenmerk.base.files import read_text
 from augenmerk.base.settings import (
     MAX_SETTINGS_BYTES,
     Settings,
+    describe_as_toml,
     flatten_settings,
     list_keys,
+    list_settings,
     override,
     parse_toml,
     set_key,
@@ -393,6 +396,14 @@ class RunConfig(Settings):
         for key in left_open & values.keys():
             set_key(tree, key, values[key])
         return self.checked(tree, f"With the settings of {source}").leaving_open(left_open)
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """Returns each setting with its meaning and its value, as `augenmerk config show --json` prints."""
+        values = self.flatten()
+        return [{**asdict(each), "value": values.get(each.name)} for each in list_settings(self)]
+
+    def __str__(self) -> str:
+        return "\n".join(describe_as_toml(self)).strip()
 
     def to_toml(self) -> str:
         return tomli_w.dumps(self.model_dump(exclude_none=True))

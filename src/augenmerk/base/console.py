@@ -6,7 +6,7 @@ Results go to stdout, everything else to stderr. In a notebook both are shown be
 import io
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import cache
@@ -61,11 +61,7 @@ class Shown(ABC):
         """Yields lines with rich's markup, and tables."""
 
     def __str__(self) -> str:
-        console = SafeConsole(file=io.StringIO(), width=UNLIMITED, color_system=None, highlight=False)
-        with console.capture() as printed:
-            for part in self.show():
-                console.print(part, soft_wrap=True)
-        return "\n".join(line.rstrip() for line in printed.get().rstrip().splitlines())
+        return _to_text(self.show())
 
     def __repr__(self) -> str:
         return str(self)
@@ -79,10 +75,10 @@ def warn(message: str) -> None:
     err().print(f"augenmerk: {message}", markup=False)
 
 
-def print_shown(shown: Shown) -> None:
-    """Prints something to stdout."""
+def print_shown(shown: Shown, console: Console | None = None) -> None:
+    """Prints something, by default to stdout."""
     for part in shown.show():
-        out().print(part)
+        (console or out()).print(part)
 
 
 def render_html(parts: Iterable[RenderableType]) -> str:
@@ -103,6 +99,15 @@ def render_html(parts: Iterable[RenderableType]) -> str:
             )
         html.append(f"<table><tr>{'</tr><tr>'.join(rows)}</tr></table>")
     return "".join(html)
+
+
+def _to_text(parts: Iterable[RenderableType]) -> str:
+    # Not of Jupyter, where rich would display what is printed to any console.
+    console = SafeConsole(file=io.StringIO(), width=UNLIMITED, color_system=None, force_jupyter=False)
+    with console.capture() as printed:
+        for part in parts:
+            console.print(part, soft_wrap=True, highlight=False)
+    return "\n".join(line.rstrip() for line in printed.get().rstrip().splitlines())
 
 
 def _to_html(part: RenderableType) -> str:
@@ -136,23 +141,35 @@ def make_bars(*columns: ProgressColumn) -> Progress:
 
 
 class _NotebookBars(Progress):
-    """Progress bars below the cell of a notebook. Those of rich would need ipywidgets."""
+    """Progress bars below the cell of a notebook. Those of rich would need ipywidgets.
 
-    _shown = 0.0
+    An output cannot be taken away, so a line about the time remains, unless the work was done at once.
+    """
+
+    _place: Any = None
 
     def start(self) -> None:
-        from IPython.display import HTML, display
-
-        self._html, self._place = HTML, display(HTML(""), display_id=True)
+        self._shown = time.monotonic()
 
     def stop(self) -> None:
-        self._place.update(self._html(""))
+        if self._place is not None:
+            times = (f"{task.description}, {format_seconds(task.elapsed or 0)}" for task in self.tasks)
+            self._show([f"[dim]{line}[/]" for line in times])
 
     def update(self, task_id: TaskID, **changes: Any) -> None:
         super().update(task_id, **changes)
         if time.monotonic() - self._shown > NOTEBOOK_SECONDS:
             self._shown = time.monotonic()
-            self._place.update(self._html(render_html([self.get_renderable()])))
+            self._show([self.get_renderable()])
+
+    def _show(self, parts: Sequence[RenderableType]) -> None:
+        from IPython.display import display
+
+        shown = {"text/html": render_html(parts), "text/plain": _to_text(parts)}
+        if self._place is None:
+            self._place = display(shown, raw=True, display_id=True)
+        else:
+            self._place.update(shown, raw=True)
 
 
 class LineClock:

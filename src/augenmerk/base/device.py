@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 
 Precision = Literal["auto", "fp32", "bf16"]
+Place = Literal["local", "ray"]
+"""Where work in blocks is computed: on this machine, or over a Ray cluster."""
 _DEVICE = re.compile(r"auto|cpu|cuda(:(0|[1-9]\d?))?")
 CPU = "cpu"
 """The device for which translating needs no torch."""

@@ -148,6 +148,10 @@ DATASETS: Mapping[str, Dataset] = {
 }
 
 
+DOWNLOADED = ", ".join(name for name, dataset in DATASETS.items() if dataset.downloaded)
+"""The names of the datasets that are downloaded."""
+
+
 def datasets_with(option: Option) -> str:
     """Returns the names of the datasets that take an option, for help texts."""
     return ", ".join(name for name, dataset in DATASETS.items() if option in dataset.options)

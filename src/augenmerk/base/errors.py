@@ -1,6 +1,7 @@
 """The one exception that is meant for people rather than for programmers, and how its text is shown."""
 
 import re
+from collections.abc import Iterable
 
 
 class AugenmerkError(Exception):
@@ -15,6 +16,19 @@ class AugenmerkError(Exception):
 def shorten(value: str, limit: int = 60) -> str:
     """Returns a value for a message: its beginning and its end if it is longer than `limit`."""
     return value if len(value) <= limit else f"{value[: limit - 20]}…{value[-19:]}"
+
+
+def check_least(least: int, **numbers: float | None) -> None:
+    """Raises AugenmerkError if one of the numbers is smaller, for callers that no option has checked."""
+    for name, number in numbers.items():
+        if number is not None and number < least:
+            raise AugenmerkError(f"{name} is {least} or more, not {number}.")
+
+
+def check_choice(name: str, value: str, choices: Iterable[str]) -> None:
+    """Raises AugenmerkError if the value is none of the choices."""
+    if value not in (known := list(choices)):
+        raise AugenmerkError(f"{name} is one of {', '.join(known)}, not '{shorten(str(value))}'.")
 
 
 def remove_control_characters(text: str) -> str:

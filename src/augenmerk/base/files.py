@@ -59,12 +59,18 @@ def atomic_write(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
         except OSError as error:
             raise AugenmerkError(f"{path}: cannot be written ({error_reason(error)}).") from None
         return
-    if os.path.islink(path):  # noqa: PTH114 (no error for a name that is too long)
-        link, path = path, Path(os.path.realpath(path))  # Path.resolve fails if links lead in a circle
-        if path.is_symlink():
-            raise AugenmerkError(f"{link}: cannot be written: it is a symbolic link that leads nowhere.")
-    with replacing(path) as temporary, temporary.open("wb") as file:
+    with replacing(follow_links(path)) as temporary, temporary.open("wb") as file:
         file.writelines(pieces)
+
+
+def follow_links(path: Path) -> Path:
+    """Returns the file that a symbolic link leads to, or the path; raises AugenmerkError for a circle."""
+    if not os.path.islink(path):  # noqa: PTH114 (no error for a name that is too long)
+        return path
+    found = Path(os.path.realpath(path))  # Path.resolve fails if links lead in a circle
+    if found.is_symlink():
+        raise AugenmerkError(f"{path}: cannot be written: it is a symbolic link that leads nowhere.")
+    return found
 
 
 def is_stream(path: Path) -> bool:

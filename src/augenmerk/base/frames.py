@@ -1,7 +1,11 @@
 """Rows of data that show themselves, and become data frames where pandas is installed."""
 
+import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
+
+from rich.console import RenderableType
 
 from augenmerk.base.console import Shown
 from augenmerk.base.errors import AugenmerkError
@@ -15,6 +19,17 @@ class Rows(Shown, list[dict[str, Any]]):
     def to_pandas(self) -> Any:
         """Returns the rows as a data frame."""
         return make_frame(self)
+
+
+class Outcome(Shown, dict[str, Any]):
+    """What was done, as data for JSON, and in lines with markup for people."""
+
+    def __init__(self, about: Mapping[str, Any], *lines: str) -> None:
+        super().__init__(about)
+        self._lines = lines
+
+    def show(self) -> Iterable[RenderableType]:
+        return self._lines
 
 
 def make_frame(rows: Iterable[Mapping[str, Any]]) -> Any:
@@ -33,3 +48,9 @@ def as_list(given: Any, kind: type[_Item]) -> list[_Item]:
     if given is None:
         return []
     return [given] if isinstance(given, kind) else list(given)
+
+
+def as_paths(given: Any) -> list[Path]:
+    """Returns one path, or several, as a list; nothing for None. A run is a path, too."""
+    several = [given] if isinstance(given, str | os.PathLike) else given or ()
+    return [Path(each) for each in several]

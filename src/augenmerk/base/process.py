@@ -91,6 +91,22 @@ def interrupt_on_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
+class SavedInterrupt(KeyboardInterrupt):
+    """Raised after Ctrl-C or SIGTERM, when everything is saved; its text tells how to continue."""
+
+    def __init__(self, code: int) -> None:
+        """`code` is the exit code that shells report after the signal."""
+        super().__init__("Saved.")
+        self.code = code
+
+    def explain(self, command: str, kept: str = "Saved.") -> None:
+        """Tells what is kept and which command continues, in the text and on stderr."""
+        from augenmerk.base.console import err
+
+        self.args = (f"{kept} Continue with:  {command}",)
+        err().print(str(self), markup=False)
+
+
 def exit_code(interrupt: KeyboardInterrupt) -> int:
     """Returns the exit code that shells report after the signal: 130 for Ctrl-C, 143 for SIGTERM."""
     return 128 + (signal.SIGTERM if isinstance(interrupt, Terminated) else signal.SIGINT)

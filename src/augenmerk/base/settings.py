@@ -4,6 +4,7 @@
 """
 
 import ast
+import html
 import inspect
 import re
 import sys
@@ -31,6 +32,10 @@ MAX_SHOWN = 1_000_000_000
 """Larger limits are not named: they only keep numbers within what a computer counts with."""
 
 
+Overrides = Mapping[str, Any] | Iterable[str] | None
+"""Single settings: {"train.lr": 0.002}, also in nested groups; or ["train.lr=0.002"]."""
+
+
 class Settings(BaseModel):
     """A group of settings, which is immutable and refuses unknown keys.
 
@@ -39,6 +44,9 @@ class Settings(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
 
     @classmethod
     def checked(cls, tree: dict[str, Any], source: str) -> Self:
@@ -189,10 +197,10 @@ def list_keys(settings: Iterable[str]) -> set[str]:
     return {".".join(part.strip() for part in parts) for parts in keys}
 
 
-def list_overrides(settings: Mapping[str, Any] | Iterable[str]) -> list[str]:
+def list_overrides(settings: Overrides) -> list[str]:
     """Returns single settings as KEY=VALUE, where a mapping may have them in nested groups."""
     if not isinstance(settings, Mapping):
-        return [settings] if isinstance(settings, str) else list(settings)
+        return [settings] if isinstance(settings, str) else list(settings or ())
     given = []
     for key, value in (pair for group, each in settings.items() for pair in flatten_settings(group, each)):
         plain = (

@@ -1,7 +1,5 @@
 """What commands read: runs and sentences among their arguments, and other data."""
 
-from collections import Counter
-from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +10,6 @@ from augenmerk.cli.options import Group
 from augenmerk.text.words import check_sentences
 
 if TYPE_CHECKING:
-    from augenmerk.data import BadLine
     from augenmerk.evaluation.opening import OtherData
 
 
@@ -56,13 +53,6 @@ class DataOptions(Group):
         from augenmerk.evaluation.opening import find_other_data
 
         return find_other_data(**vars(self), divided=divided, skip_bad=skip_bad)
-
-
-def describe_skipped(skipped: "Collection[BadLine]") -> str:
-    """Returns how many bad lines were skipped, and why, in a line for people."""
-    kinds = sorted(Counter(bad.kind for bad in skipped).items())
-    reasons = ", ".join(f"{count:,} {kind}" for kind, count in kinds)
-    return f"{len(skipped):,} bad line{'s' if len(skipped) > 1 else ''} skipped: {reasons}"
 
 
 # Runs and what they translate

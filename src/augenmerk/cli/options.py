@@ -13,8 +13,7 @@ becomes an option.
 import inspect
 import os
 import typing
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from copy import copy
 from dataclasses import asdict
 from functools import wraps
@@ -24,8 +23,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from typer import Option
 
 from augenmerk.base.config import SearchConfig
+from augenmerk.base.device import Place
 from augenmerk.base.entries import DATASETS
-from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.settings import read_meanings
 
 if TYPE_CHECKING:
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
 MAX_SEED = 2**63 - 1
 MAX_THREADS = 1024
 MAX_INDEX = 2**31 - 1
-RESUMABLE = "Finished blocks are kept: run the same command again to resume."
-"""What a command that computes in blocks prints when it is interrupted."""
 
 
 def _use_threads(number: int | None) -> int | None:
@@ -80,7 +77,6 @@ Mechanisms = Annotated[
         "code, so it is executed only if you name it here.",
     ),
 ]
-Place = Literal["local", "ray"]
 On = Annotated[Place, Option(help="Compute on this machine (local), or over a Ray cluster (ray).")]
 RayAddress = Annotated[
     str | None,
@@ -97,24 +93,6 @@ def load_mechanisms(named: list[str] | None) -> None:
         from augenmerk.model.custom import load_mechanisms as load
 
         load(named)
-
-
-@contextmanager
-def connect_if_asked(on: Place, ray_address: str | None) -> Iterator[None]:
-    """Connects to the Ray cluster if one was asked for; an interrupted command then prints how to resume."""
-    if on == "local":
-        if ray_address is not None:
-            raise AugenmerkError("--ray-address is for a Ray cluster: add --on ray.")
-        yield
-        return
-    from augenmerk.cluster.ray import connect
-
-    try:
-        with connect(ray_address):
-            yield
-    except KeyboardInterrupt as interrupt:
-        interrupt.args = (RESUMABLE,)
-        raise
 
 
 class Group:

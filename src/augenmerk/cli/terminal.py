@@ -5,15 +5,11 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.markup import escape
-from rich.table import Table
 
-from augenmerk.base.console import err, make_table
-
-if TYPE_CHECKING:
-    from augenmerk.data import SentencePair
+from augenmerk.base.console import err
 
 
 class _Remarks:
@@ -104,27 +100,3 @@ def print_json(document: Any) -> None:
 def print_written(path: Path) -> None:
     """Prints the path of a file that was written, on stderr."""
     err().print(f"[dim]Written:[/] {escape(str(path))}")
-
-
-def draw_links(pair: "SentencePair", width: int) -> Table:
-    """Draws the word links of a sentence pair as a grid, or as a list if the grid is wider than `width`.
-
-    In the grid, the source words are the columns and the target words the rows.
-    """
-    from augenmerk.text.words import split_words
-
-    source, target = split_words(pair.source), split_words(pair.target)
-    links = frozenset(pair.alignment or ())
-    rows = [
-        [escape(word), *("■" if (i, j) in links else "·" for i in range(len(source)))]
-        for j, word in enumerate(target)
-    ]
-    grid = make_table(["", *map(escape, source)], rows)
-    if (grid.width or 0) <= width:
-        return grid
-    linked = [" ".join(target[j] for j in range(len(target)) if (i, j) in links) for i in range(len(source))]
-    return make_table(
-        ("", ""),
-        [[escape(word), escape(words) or "·"] for word, words in zip(source, linked, strict=True)],
-        left=2,
-    )

@@ -17,6 +17,7 @@ import hashlib
 import json
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, as_completed, wait
@@ -86,9 +87,10 @@ class ProcessPool:
         # Not forked, because threads of the libraries, or of a progress bar, may hold locks.
         pool = ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, (start,))
         try:
-            numbers = {
-                pool.submit(_compute, number, *arguments): number for number, arguments in blocks.items()
-            }
+            with _without_script():
+                numbers = {
+                    pool.submit(_compute, number, *arguments): number for number, arguments in blocks.items()
+                }
             for future in as_completed(numbers):
                 finish(numbers[future], future.result())
         except BrokenProcessPool:
@@ -98,6 +100,18 @@ class ProcessPool:
             ) from None
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _without_script() -> Iterator[None]:
+    """Keeps new processes from running the user's script once more; they need nothing of it."""
+    main = vars(sys.modules["__main__"])
+    file = main.pop("__file__", None)
+    try:
+        yield
+    finally:
+        if file is not None:
+            main["__file__"] = file
 
 
 @dataclass(frozen=True)

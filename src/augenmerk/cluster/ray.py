@@ -16,9 +16,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, get_args
 
-from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.device import Place
+from augenmerk.base.errors import AugenmerkError, check_choice
 from augenmerk.base.files import error_reason
 
 OBJECT_STORE_BYTES = 100 * 2**20
@@ -26,6 +27,8 @@ OBJECT_STORE_BYTES = 100 * 2**20
 CONNECT_TIMEOUT = 10
 """Seconds that a cluster may take to answer; `ray.init` would try for minutes."""
 LOCAL, AUTO = "local", "auto"
+RESUMABLE = "Finished blocks are kept: run the same command again to resume."
+"""What work in blocks reports when it is interrupted."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,23 @@ def connect(address: str | None = None) -> Iterator[None]:
             if threading.current_thread() is threading.main_thread():
                 signal.signal(signal.SIGTERM, before)
         yield
+
+
+@contextmanager
+def connect_if_asked(on: Place, address: str | None) -> Iterator[None]:
+    """Connects to the Ray cluster if one was asked for; an interrupt then tells how to resume."""
+    check_choice("on", on, get_args(Place))
+    if on == "local":
+        if address is not None:
+            raise AugenmerkError("--ray-address is for a Ray cluster: add --on ray.")
+        yield
+        return
+    try:
+        with connect(address):
+            yield
+    except KeyboardInterrupt as interrupt:
+        interrupt.args = (RESUMABLE,)
+        raise
 
 
 def list_nodes() -> list[Node]:

@@ -1,5 +1,7 @@
 """Where sentence pairs come from: datasets that are known by name, or your own files by their path.
 
+`session.py` has the commands of `augenmerk data` as functions, such as `augenmerk.data.check`.
+
 May import: base, text and cluster. Read first: `__init__.py`, which opens any dataset, then `files.py`.
 """
 
@@ -11,7 +13,7 @@ from glob import escape
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from augenmerk.base.config import DataConfig, RunConfig
 from augenmerk.base.entries import DATASETS, Option, datasets_with
@@ -28,6 +30,12 @@ from augenmerk.text.pairs import (
     sum_pairs,
 )
 
+if TYPE_CHECKING:
+    from augenmerk.data.session import check, export, fetch, list_datasets, prepare, show
+
+_COMMANDS = ("check", "export", "fetch", "list_datasets", "prepare", "show")
+"""The functions of `session.py`, imported when they are first used."""
+
 __all__ = [
     "DATASETS",
     "GIVE_DATA",
@@ -40,8 +48,22 @@ __all__ = [
     "Links",
     "PairsSum",
     "SentencePair",
+    "check",
+    "export",
+    "fetch",
+    "list_datasets",
+    "open_bitext",
+    "prepare",
+    "show",
     "sum_pairs",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _COMMANDS:
+        raise AttributeError(f"module 'augenmerk.data' has no attribute {name!r}")
+    return getattr(import_module("augenmerk.data.session"), name)
+
 
 NAMES = tuple(DATASETS)
 """The names of datasets; anything else is the path of a folder or file."""
@@ -50,11 +72,11 @@ PREPARED, UNFINISHED = "prepared.json", ".unfinished"
 
 
 def open_bitext(
-    name: str,
+    name: str | Path,
     *,
     pairs: int | None = None,
     seed: int | None = None,
-    folder: Path | None = None,
+    folder: str | Path | None = None,
     source_language: str | None = None,
     target_language: str | None = None,
     skip_bad: bool = False,
@@ -69,7 +91,8 @@ def open_bitext(
     an error when it is read. Of a prepared corpus, only the splits that are text are opened, see
     `augenmerk.data.corpus` for the others.
     """
-    options: dict[Option, Any] = {"pairs": pairs, "seed": seed, "folder": folder}
+    name, place = str(name), None if folder is None else Path(folder)
+    options: dict[Option, Any] = {"pairs": pairs, "seed": seed, "folder": place}
     given = {option: value for option, value in options.items() if value is not None}
     if name not in DATASETS:
         check_own(name)

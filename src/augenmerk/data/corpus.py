@@ -1,4 +1,4 @@
-"""A prepared corpus, as `augenmerk.data.prepare` writes it.
+"""A prepared corpus, as `augenmerk.data.preparing` writes it.
 
     prepared.json           what it was made of and how, what was left out, and the checksums of all files;
                             written last

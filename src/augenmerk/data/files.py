@@ -12,7 +12,7 @@ in a `train.align` beside the files are not read: other tools count white-space 
 the file does not tell which.
 
 There is one reader for each format. It yields the bad lines among the pairs: `load` raises the first of them
-or skips them all, and `augenmerk.data.check` lists them.
+or skips them all, and `augenmerk.data.checking` lists them.
 """
 
 import json
@@ -41,6 +41,8 @@ _TABLES = ("tsv", "jsonl", "parquet")
 _NOT_LANGUAGES = {*_TABLES, "align"}
 _KNOWN_DIRECTIONS = (("de", "en"), ("source", "target"), ("src", "tgt"))
 _HELD_OUT_NAME = re.compile(r"(dev|eval|newstest|test|val|valid|validation)([-_.\d].*)?", re.IGNORECASE)
+
+_LANGUAGE = re.compile(r"[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*")
 
 _FilesBySuffix = dict[str, list[Path]]
 """The files of one split, by what follows the last dot: {"de": [train.de.gz], "en": [train.en.gz]}."""
@@ -239,6 +241,9 @@ def _find_reader(name: str, suffixes: _FilesBySuffix, source: str, target: str) 
             f"one of them."
         )
     if formats == ["tsv"]:
+        for language in (source, target):
+            if not _LANGUAGE.fullmatch(language):  # nothing else tells a mistyped code
+                raise AugenmerkError(f"'{language}' is not the code of a language, such as de or pt-BR.")
         return partial(_scan_table, _only_file(paths), parse_tsv)
     if formats == ["jsonl"]:
         parse = partial(_parse_json, source_language=source, target_language=target)

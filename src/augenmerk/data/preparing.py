@@ -44,7 +44,7 @@ from augenmerk.data import (
     open_bitext,
 )
 from augenmerk.data.corpus import FORMAT, SHARDS, TOO_MANY_TOKENS, VOCABULARY, check_dropout, read_about
-from augenmerk.data.export import export
+from augenmerk.data.exporting import write_splits
 from augenmerk.data.files import find, is_divided
 from augenmerk.text.pairs import BadLine, Bitext, LazySplit, SentencePair
 from augenmerk.text.tokenizer import UNK, TokenizerPair
@@ -137,7 +137,9 @@ def make_request(
     return Request(tuple(sources), config.data, config.text, vocabulary_sample, max_ratio)
 
 
-def prepare(request: Request, out: Path, *, map_blocks: MapBlocks, on_progress: OnProgress) -> dict[str, Any]:
+def prepare_corpus(
+    request: Request, out: Path, *, map_blocks: MapBlocks, on_progress: OnProgress
+) -> dict[str, Any]:
     """Prepares a corpus in the folder `out`, or resumes that; returns its prepared.json.
 
     Raises AugenmerkError if the folder holds something else, or a corpus that was prepared differently.
@@ -163,7 +165,7 @@ def prepare(request: Request, out: Path, *, map_blocks: MapBlocks, on_progress: 
         scan = _write_chunks(job, bitext, skipped, request.data.train, on_progress)
         others = [name for name in bitext.splits if name != request.data.train]
         if not all((out / f"{name}.jsonl").exists() for name in others):
-            export(
+            write_splits(
                 {name: bitext[name] for name in others},
                 out,
                 bitext.source_language,

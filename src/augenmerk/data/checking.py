@@ -22,6 +22,7 @@ from augenmerk.base.config import DataConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.data import DATASETS, check_own, open_bitext
 from augenmerk.data.files import Entries, find, is_divided, load
+from augenmerk.data.findings import CheckResult, Finding, Problem, SideSummary, SplitSummary
 from augenmerk.data.plausibility import (
     Floats,
     LanguageStatistics,
@@ -60,62 +61,6 @@ _SUSPECT = {
     ),
 }
 """What a sentence should not contain."""
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Something that stops training. `file` and `line` are None where the reason names the location."""
-
-    split: str
-    kind: str
-    reason: str
-    file: str | None = None
-    line: int | None = None
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Something that is worth a look, in a sentence, with the numbers of the lines that it is about."""
-
-    split: str
-    kind: str
-    message: str
-    lines: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class SideSummary:
-    """One side of a split: its language, the lengths of its sentences in words, and its scripts."""
-
-    language: str
-    median_words: float
-    longest: int
-    scripts: dict[str, int]
-    """How many sentences have words in each script, the most frequent first."""
-
-
-@dataclass(frozen=True)
-class SplitSummary:
-    """How much there is in a split."""
-
-    split: str
-    pairs: int
-    bad_lines: int
-    repeated: int
-    length_ratio: float
-    """The median of target length divided by source length, in characters."""
-    source: SideSummary
-    target: SideSummary
-
-
-@dataclass
-class CheckResult:
-    """All that was found."""
-
-    place: str
-    splits: list[SplitSummary] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
 
 
 # What is kept of a split
@@ -334,7 +279,9 @@ def run_checks(split: Split) -> Iterator[Finding]:
 # Reading and checking
 
 
-def check_data(name: str, source_language: str | None, target_language: str | None) -> CheckResult:
+def check_data(
+    name: str, source_language: str | None = None, target_language: str | None = None
+) -> CheckResult:
     """Checks a dataset by its name, or your own pairs; raises AugenmerkError only if there are none."""
     readers: Mapping[str, Callable[[], Entries]]
     if name in DATASETS:

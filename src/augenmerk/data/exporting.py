@@ -37,7 +37,7 @@ _LOCK_TIMEOUT = 60.0
 """Seconds to wait while other processes rename their files."""
 
 
-def export(
+def write_splits(
     splits: Mapping[str, Iterable[SentencePair]],
     folder: Path,
     source_language: str,
