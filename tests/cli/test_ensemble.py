@@ -353,4 +353,4 @@ def test_commands(first: RunDirectory, second: RunDirectory, strange: RunDirecto
     assert (drawn["translation"], drawn["expected_chrf"]) == (expected.text, expected.expected_chrf)
     answer = ask("Hund", "--candidates", 9)
     assert (answer.code, answer.out) == (2, "")
-    assert "add --mbr" in answer.err
+    assert "set mbr = true too" in answer.err

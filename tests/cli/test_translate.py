@@ -403,7 +403,7 @@ def test_what_cannot_be_translated(bpe_run: Path, tmp_path: Path) -> None:
         ([*hello, "--output", tmp_path], "is a folder"),
         ([*hello, "--subwords"], "add --json"),
         ([*hello, "--sample", "--beam", 2], "--sample or --beam"),
-        ([*hello, "--candidates", 3], "add --mbr"),
+        ([*hello, "--candidates", 3], "set mbr = true too"),
         ([*hello, "Der B\udce4r"], "Sentence 2 is not UTF-8"),
     ):
         assert complaint in refused(*arguments)

@@ -1,6 +1,6 @@
 """`augenmerk score`: how likely a run finds given translations, word for word, and what it attends to."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,7 +8,7 @@ import typer
 from rich.markup import escape
 from typer import Argument
 
-from augenmerk.base.console import err, make_table, out
+from augenmerk.base.console import err, out
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import inputs, options
 from augenmerk.cli.inputs import DataOptions
@@ -17,12 +17,7 @@ from augenmerk.cli.terminal import format_json
 from augenmerk.text.words import check_sentences
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from augenmerk.data import BadLine
-    from augenmerk.evaluation.evaluator import Loss
-    from augenmerk.evaluation.opening import OtherData
-    from augenmerk.translation import Translation, Translator
+    from augenmerk.translation import Translation
 
 app = typer.Typer()
 
@@ -60,44 +55,42 @@ class ScoreOptions(Group):
 @grouped
 def score(given: ScoreOptions = GROUP, data: DataOptions = GROUP) -> None:
     """Score given translations: log-probability, loss and perplexity, word for word, with attention."""
-    from augenmerk.base.device import choose_translating_device
-    from augenmerk.evaluation.evaluator import Loss, compute_loss, describe_score
+    from augenmerk.api.score import ScoreTotal, score_stream, show_words
+    from augenmerk.evaluation.evaluator import compute_loss, describe_score
     from augenmerk.run.bundled import BUNDLED_MODEL
-    from augenmerk.translation import load
 
     options.load_mechanisms(given.attention)
     models, sentences = _split_arguments(given.text or [], given.model or [])
-    other = data.find(divided=given.split is not None, skip_bad=given.skip_bad)
-    if sentences and (other is not None or given.skip_bad):
-        raise AugenmerkError("The sentences are arguments; leave out --data and --skip-bad.")
-    if other is None and given.split:
-        raise AugenmerkError("--split is that of --data: add --data.")
     if given.heads and not (given.json or given.show_attention):
         raise AugenmerkError("--heads adds to what --json or --show-attention print: add one of them.")
-    translator = load(models or BUNDLED_MODEL, choose_translating_device(given.device))
-    pairs: Iterator[Pair | None] = (
-        _pair_sentences(translator, sentences)
-        if sentences
-        else _read(translator, other, given.split, given.skip_bad)
+    pairs = list(zip(sentences[::2], sentences[1::2], strict=True)) if sentences else None
+    found = score_stream(
+        pairs,
+        models or BUNDLED_MODEL,
+        **vars(data),
+        split=given.split,
+        skip_bad=given.skip_bad,
+        heads=given.heads,
+        device=given.device,
     )
-    number, words, total = 0, 0, Loss(0.0, 0)
-    for number, one in enumerate(translator.score_stream(pairs, heads=given.heads), 1):
+    total = ScoreTotal()
+    for one in found:
         loss = compute_loss(one)
-        total = Loss(total.total + loss.total, total.tokens + loss.tokens)
-        words += len(one.target_words)
+        total.add(loss, len(one.target_words))
         if given.json:
             typer.echo(format_json(describe_score(one)))
-        elif sentences:
-            _print_words(one, loss, first=number == 1)
+        elif pairs:
+            for part in show_words(describe_score(one), first=total.pairs == 1):
+                out().print(part)
         else:
-            if number == 1:
+            if total.pairs == 1:
                 out().print(f"{'pair':>6} {'log p':>9} {'loss':>7} {'ppl':>10}  target")
             scores = f"{one.log_probability:>9.2f} {loss.mean:>7.3f} {loss.perplexity:>10.2f}"
-            out().print(f"{number:>6} {scores}  {escape(one.text)}")
+            out().print(f"{total.pairs:>6} {scores}  {escape(one.text)}")
         if given.show_attention and not given.json:
             _print_attention(one)
-    if number != 1 or not sentences:
-        _print_total(err() if given.json else out(), number, words, total)
+    if total.pairs != 1 or not sentences:
+        (err() if given.json else out()).print(str(total))
 
 
 def _split_arguments(arguments: Sequence[str], models: Sequence[Path]) -> tuple[list[Path], list[str]]:
@@ -113,90 +106,6 @@ def _split_arguments(arguments: Sequence[str], models: Sequence[Path]) -> tuple[
         raise AugenmerkError(f"After the run directory '{sentences[0]}', {in_turn}")
     check_sentences(sentences)
     return runs, sentences
-
-
-def _pair_sentences(translator: "Translator", sentences: Sequence[str]) -> Iterator[Pair]:
-    from augenmerk.translation.output import warn_of_several_sentences
-
-    for number, sentence in enumerate(sentences):
-        side = "Target" if number % 2 else "Source"
-        language = translator.config.data.languages[number % 2]
-        warn_of_several_sentences(sentence, f"{side} {number // 2 + 1}", language)
-    return zip(sentences[::2], sentences[1::2], strict=True)
-
-
-def _read(
-    translator: "Translator", other: "OtherData | None", split: str | None, skip_bad: bool
-) -> Iterator[Pair | None]:
-    """Yields the pairs of a split or on stdin; raises AugenmerkError for a bad line.
-
-    With `skip_bad`, such lines are left out instead, and counted at the end.
-    """
-    from augenmerk.data import BadLineError, open_data
-    from augenmerk.evaluation.evaluator import choose_split
-
-    skipped: set[BadLine] = set()
-    try:
-        if other is None:
-            yield from _read_pairs(skipped, skip_bad)
-        else:
-            own = translator.config.data
-            bitext = open_data(own) if other.path == own.bitext else other.open(own)
-            for pair in bitext[split or choose_split(bitext, own.validation)]:
-                yield pair.source, pair.target
-            skipped.update(bitext.skipped)
-    except BadLineError as error:
-        raise AugenmerkError(f"{error} --skip-bad leaves such lines out.") from None
-    if skipped:
-        err().print(inputs.describe_skipped(skipped))
-
-
-def _read_pairs(skipped: "set[BadLine]", skip_bad: bool) -> Iterator[Pair | None]:
-    """Yields the pairs on stdin; raises BadLineError for a bad line, or adds it to those skipped."""
-    from augenmerk.data import BadLine, BadLineError
-    from augenmerk.data.files import parse_line, parse_tsv
-    from augenmerk.data.lines import read_stdin
-
-    number, undecoded = 0, list[BadLine]()
-    for line in read_stdin(undecoded):
-        if line is None:
-            yield None
-            continue
-        number += 1
-        entry = undecoded.pop() if undecoded else parse_line(line, parse_tsv, "stdin", number)
-        if not isinstance(entry, BadLine):
-            yield entry.source, entry.target
-        elif skip_bad:
-            skipped.add(entry)
-        else:
-            raise BadLineError(str(entry))
-
-
-def _print_words(one: "Translation", loss: "Loss", *, first: bool) -> None:
-    """Prints a line for each target word, and the sums."""
-    from augenmerk.evaluation.evaluator import exp
-
-    rows = [
-        [escape(word), f"{value:.2f}", f"{exp(value):{'.3f' if value > -7 else '.0e'}}"]
-        for word, value in zip(one.target_words, one.word_log_probabilities, strict=True)
-    ]
-    out().print(f"{'' if first else chr(10)}[bold]{escape(one.source)}[/]\n{escape(one.text)}\n")
-    out().print(make_table(("word", "log p", "p"), rows))
-    out().print(
-        f"log-probability {one.log_probability:.2f}, loss {loss.mean:.3f} a token ({loss.tokens}), "
-        f"perplexity {loss.perplexity:.2f}, {loss.word_perplexity(len(one.target_words)):.2f} a word"
-    )
-
-
-def _print_total(console: "Console", pairs: int, words: int, loss: "Loss") -> None:
-    if not pairs:
-        console.print("No pairs.")
-        return
-    console.print(
-        f"\n{pairs:,} pair{'s' if pairs > 1 else ''}: log-probability {-loss.total:,.2f}, loss "
-        f"{loss.mean:.4f} a token ({loss.tokens:,}), perplexity {loss.perplexity:.2f}, "
-        f"{loss.word_perplexity(words):.2f} a word ({words:,}, ends included)"
-    )
 
 
 def _print_attention(one: "Translation") -> None:

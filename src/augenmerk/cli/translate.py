@@ -3,27 +3,18 @@
 import os
 import re
 import sys
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.progress import MofNCompleteColumn
 from typer import Argument, Option
 
-from augenmerk.base.console import count_items, err, show_progress, warn
-from augenmerk.base.errors import AugenmerkError, format_message, remove_control_characters
+from augenmerk.base.console import warn
+from augenmerk.base.errors import AugenmerkError, format_message
 from augenmerk.cli import options
 from augenmerk.cli.options import GROUP, Group, Search, grouped
 from augenmerk.cli.terminal import is_utf8
 from augenmerk.text.words import check_sentences
-
-if TYPE_CHECKING:
-    from augenmerk.translation import Translation, Translator
-    from augenmerk.translation.files import FileJob
-
-SPLITTING = " If there are several sentences, --split-sentences translates them all."
 
 app = typer.Typer()
 
@@ -57,26 +48,6 @@ class Translating(Group):
     on: options.On = "local"
     ray_address: options.RayAddress = None
 
-    def check(self) -> None:
-        """Raises AugenmerkError if the options do not belong together."""
-        from augenmerk.base.files import is_stream
-
-        for name, given in (("--subwords", self.subwords), ("--heads", self.heads)):
-            if given and not self.json:
-                raise AugenmerkError(f"{name} adds to what --json prints: add --json.")
-        if self.output is not None and self.output.is_dir():
-            raise AugenmerkError(f"{self.output} is a folder; give --output the name of a file.")
-        if self.on == "local":
-            return
-        for name, path in (("--input", self.input), ("--output", self.output)):
-            if path is None or is_stream(path):
-                raise AugenmerkError(f"Ray translates one file into another: {name} must be a file.")
-        if self.device not in ("auto", "cpu", "cuda"):
-            raise AugenmerkError(
-                f"--device {self.device}: with --on ray it is cpu, or cuda for a GPU of any machine that has "
-                f"one free."
-            )
-
 
 @app.command(
     epilog="Examples:  augenmerk translate 'Ein Mann fährt mit dem Fahrrad durch den Park.'    "
@@ -97,44 +68,28 @@ def translate(given: Translating = GROUP, search: Search = GROUP) -> None:
     from augenmerk.base.device import CPU, choose_translating_device
     from augenmerk.run.bundled import BUNDLED_MODEL
     from augenmerk.translation import load
-    from augenmerk.translation.output import LineFormat
+    from augenmerk.translation.session import translate_source
 
     options.load_mechanisms(given.attention)
-    given.input, sentences = _choose_input(given.text or [], given.input)
-    given.check()
+    file, sentences = _choose_input(given.text or [], given.input)
+    for name, asked in (("--subwords", given.subwords), ("--heads", given.heads)):
+        if asked and not given.json:
+            raise AugenmerkError(f"{name} adds to what --json prints: add --json.")
     _check_search(search)
-    on_ray = given.on == "ray"
-    with options.connect_if_asked(given.on, given.ray_address):
-        device = CPU if on_ray else choose_translating_device(given.device)
-        translator = load(given.model or BUNDLED_MODEL, device)
-        if search.candidates is not None and not (search.mbr or translator.config.search.mbr):
-            raise AugenmerkError("--candidates are what --mbr chooses from: add --mbr, or use --n-best.")
-        several = translator.search_settings(**vars(search)).n_best > 1
-        line_format = LineFormat(
-            several, given.json, given.subwords, escape=not is_utf8(), one_line=not sentences
-        )
-        split = given.split_sentences
-        if split is None:
-            split = bool(sentences) or (given.input is None and sys.stdin.isatty())
-        if on_ray and given.input is not None and given.output is not None:
-            from augenmerk.translation.files import FileJob
-
-            job = FileJob(
-                runs=tuple(path.absolute() for path in given.model or ()),
-                device=CPU if given.device == "auto" else given.device,
-                options=vars(search),
-                format=line_format,
-                heads=given.heads,
-                split_sentences=split,
-                skip_bad=given.skip_bad,
-                mechanisms=tuple(str(Path(named).absolute()) for named in given.attention or ()),
-            )
-            _translate_on_ray(job, translator, given.input, given.output)
-            return
-        how = {**vars(search), "heads": given.heads, "split_sentences": split}
-        translations = _translate(translator, sentences, given.input, how, skip_bad=given.skip_bad)
-        numbered = enumerate(translations, 1)
-        _write((line for number, one in numbered for line in line_format.format(number, one)), given.output)
+    device = CPU if given.on == "ray" else choose_translating_device(given.device)
+    split = given.split_sentences
+    if split is None:
+        split = bool(sentences) or (file is None and sys.stdin.isatty())
+    passed = ("json", "subwords", "heads", "skip_bad", "on", "ray_address", "device", "attention")
+    translate_source(
+        load(given.model or BUNDLED_MODEL, device),
+        sentences or file,
+        given.output,
+        escape=not is_utf8(),
+        split_sentences=split,
+        **{name: getattr(given, name) for name in passed},
+        **vars(search),
+    )
 
 
 def _choose_input(sentences: list[str], file: Path | None) -> tuple[Path | None, list[str]]:
@@ -160,117 +115,3 @@ def _check_search(search: Search) -> None:
             raise AugenmerkError(f"{name} is for sampling: add --sample.")
     if search.sample and search.beam is not None:
         raise AugenmerkError("A sample is drawn without a beam; give --sample or --beam.")
-
-
-def _translate_on_ray(job: "FileJob", translator: "Translator", source: Path, output: Path) -> None:
-    """Translates a file in blocks over the cluster that is connected, with the warnings of `_translate`."""
-    from augenmerk.cluster.blocks import RayTasks
-    from augenmerk.data import BadLineError
-    from augenmerk.translation.files import blocks_folder, translate_file
-
-    output = Path(os.path.realpath(output))  # a symbolic link stays
-    map_blocks = RayTasks(blocks_folder(output), gpus=1 if job.device == "cuda" else 0)
-    try:
-        with show_progress(MofNCompleteColumn()) as on_progress:
-            found = translate_file(
-                job, translator, source, output, map_blocks=map_blocks, on_progress=on_progress
-            )
-    except BadLineError as error:
-        raise _explain_bad_line(error) from None
-    for number in found.truncated:
-        _warn_of_truncation("line", number, translator)
-    _warn_of_bad_lines(found.bad_lines, found.first_bad)
-    for sentence in found.doubts.describe(found.lines, "" if job.split_sentences else SPLITTING):
-        warn(sentence)
-
-
-def _translate(
-    translator: "Translator",
-    sentences: list[str],
-    file: Path | None,
-    how: Mapping[str, Any],
-    *,
-    skip_bad: bool,
-) -> "Iterator[Translation]":
-    """Translates the sentences, or the lines of the file or on stdin; `how` has keywords of
-    `Translator.stream`.
-
-    Warns where one was too long and, at the end, of bad lines that were skipped, whose translation is empty,
-    of those that are unlike what the model learnt from, and of translations that leave something out.
-    """
-    from augenmerk.text.pairs import BadLine, BadLineError
-    from augenmerk.translation.output import Doubts
-
-    lines: Iterable[str | None] = sentences
-    bad_lines: list[BadLine] | None = [] if skip_bad else None
-    if file is not None:
-        from augenmerk.data.lines import read_lines
-
-        lines = read_lines(file, bad_lines)
-    elif not sentences:
-        from augenmerk.data.lines import read_stdin
-
-        lines = read_stdin(bad_lines)
-        if sys.stdin.isatty():
-            err().print("[dim]Type one sentence on each line; Ctrl-D ends.[/]")
-    number, unit = 0, "sentence" if sentences else "line"
-    doubts = Doubts(unit)
-    try:
-        for number, translation in enumerate(translator.stream(lines, **how), 1):
-            doubts.add(number, translation)
-            if translation.truncated:
-                _warn_of_truncation(unit, number, translator)
-            yield translation
-    except BadLineError as error:
-        raise _explain_bad_line(error) from None
-    if bad_lines:
-        _warn_of_bad_lines(Counter[str](bad.kind for bad in bad_lines), bad_lines[0].line)
-    for sentence in doubts.describe(number, "" if how["split_sentences"] else SPLITTING):
-        warn(sentence)
-
-
-def _explain_bad_line(error: Exception) -> AugenmerkError:
-    return AugenmerkError(f"{error} --skip-bad leaves such lines empty and continues.")
-
-
-def _warn_of_truncation(unit: str, number: int, translator: "Translator") -> None:
-    warn(
-        f"{unit} {number} has more than {translator.max_source_length} tokens, the most this model reads: "
-        f"only its beginning was translated."
-    )
-
-
-def _warn_of_bad_lines(kinds: Counter[str], first: int) -> None:
-    if kinds:
-        reasons = ", ".join(f"{count:,} {kind}" for kind, count in sorted(kinds.items()))
-        warn(f"Bad lines, whose translation is empty: {reasons}; the first is line {first:,}.")
-
-
-def _write(lines: Iterable[str], output: Path | None) -> None:
-    """Writes the lines to stdout, each at once, or to a file that appears when all are written.
-
-    If that is interrupted, the lines that there are already are kept beside the file, in FILE.partial.
-    """
-    from augenmerk.base.files import atomic_write, is_stream, replacing
-
-    if output is None:
-        for line in lines:
-            sys.stdout.write(remove_control_characters(line) if sys.stdout.isatty() else line)
-            sys.stdout.flush()  # a reader of a pipe need not wait until a buffer is full
-        return
-    if is_stream(output):
-        atomic_write(output, (line.encode() for line in lines))
-        return
-    path, count = Path(os.path.realpath(output)), 0
-    partial = path.with_name(f"{path.name}.partial")
-    with replacing(path) as temporary:
-        try:
-            with temporary.open("wb") as file, show_progress(MofNCompleteColumn()) as on_progress:
-                for line in count_items(lines, "lines", on_progress):
-                    file.write(line.encode())
-                    count += 1
-        except KeyboardInterrupt as interrupt:
-            if count:
-                temporary.replace(partial)
-                interrupt.args = (f"{partial} has the first {count:,} lines.",)
-            raise

@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Iterator, Sequence
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from rich.progress import MofNCompleteColumn
 from augenmerk.base.console import err, make_table, show_progress
 from augenmerk.base.device import choose_translating_device
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.base.frames import Rows, as_list
+from augenmerk.base.frames import Rows, as_list, as_paths
 from augenmerk.data import open_data
 from augenmerk.evaluation.agreement import FEW_PAIRS, Agreement
 from augenmerk.evaluation.comparison import compare_runs, compare_with_file
@@ -24,13 +25,13 @@ from augenmerk.run.directory import RunDirectory
 
 
 def evaluate(
-    run: str | Path | None = None,
+    run: str | PathLike[str] | None = None,
     split: str | Sequence[str] = (),
     *,
     beam: int | Sequence[int] = (),
-    ensemble: str | Path | Sequence[str | Path] = (),
+    ensemble: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     mbr: bool = False,
-    baseline: str | Path | None = None,
+    baseline: str | PathLike[str] | None = None,
     hypotheses: str | Path | None = None,
     ter: bool = False,
     alignment: bool = False,
@@ -55,8 +56,7 @@ def evaluate(
     moved = find_other_data(data, source_language, target_language, divided=bool(splits))
     chosen = choose_translating_device(device)
     opened, other_data = open_run(None if run is None else Path(run), moved, splits, remark)
-    paths = [ensemble] if isinstance(ensemble, str | Path) else ensemble
-    others = [RunDirectory.open(Path(path)) for path in paths]
+    others = [RunDirectory.open(path) for path in as_paths(ensemble)]
     compared = None if baseline is None else open_run(Path(baseline), moved, splits, remark)
     agreement = None
     if alignment:

@@ -34,7 +34,7 @@ from augenmerk.search.decoder import StepModel, mean_of_probabilities
 from augenmerk.text.batching import ParallelTokens, encode_pairs
 from augenmerk.text.words import split_words
 from augenmerk.translation import Translation, Translator
-from augenmerk.translation.translation import PairData, WordsData
+from augenmerk.translation.data import PairData, WordsData
 
 if TYPE_CHECKING:
     import torch

@@ -33,7 +33,7 @@ from augenmerk.serve.guard import STOPPING
 from augenmerk.serve.libretranslate import ENDPOINTS as LIBRETRANSLATE
 from augenmerk.serve.limits import Limits, ServiceError
 from augenmerk.serve.registry import Names
-from augenmerk.translation.translation import AttentionData, PairData, TranslationData, WordsData
+from augenmerk.translation.data import AttentionData, PairData, TranslationData, WordsData
 
 Texts = str | list[str]
 ModelNames = Annotated[

@@ -4,12 +4,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from augenmerk.base.config import SearchConfig
 from augenmerk.base.device import CPU, choose_translating_device
 from augenmerk.base.errors import AugenmerkError, shorten
+from augenmerk.base.frames import as_paths
 from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.run.directory import RunDirectory
 from augenmerk.text.words import Span, is_one_sentence, replace_sentences, sentence_spans
@@ -34,19 +36,20 @@ _Item = TypeVar("_Item")
 
 
 def load(
-    run: Path | str | Sequence[Path | str] = BUNDLED_MODEL, device: "torch.device | str" = CPU
+    run: str | PathLike[str] | Sequence[str | PathLike[str]] = BUNDLED_MODEL,
+    device: "torch.device | str" = CPU,
 ) -> "Translator":
     """Loads a trained run for translating; several runs translate together as an ensemble.
 
     Without a run, loads the bundled German-English model. The settings for the search are those of the first
     run.
     """
-    paths = [run] if isinstance(run, Path | str) else run
+    paths = as_paths(run)
     if not paths:
         raise AugenmerkError("There is no run to load: name one, or several for an ensemble.")
     if isinstance(device, str) and device != CPU:
         device = choose_translating_device(device)
-    return Translator.from_runs([RunDirectory.open(Path(path)) for path in paths], device)
+    return Translator.from_runs([RunDirectory.open(path) for path in paths], device)
 
 
 class Translator(LoadedModels):
@@ -128,6 +131,20 @@ class Translator(LoadedModels):
                 yield text.join(list(islice(translations, len(text.sentences))))
             done += len(chunk)
             sentences_done += len(sentences)
+
+    def translate_file(self, source: str | Path, output: str | Path, **options: Any) -> Path:
+        """Translates a file with a sentence on each line into another, and returns that; both may be large.
+
+        Writes what `augenmerk translate --input --output` writes, and takes its options: json, subwords,
+        heads, split_sentences, skip_bad, the settings of the search such as beam, and those of a Ray cluster
+        (on, ray_address, device, attention).
+        """
+        from augenmerk.translation.session import translate_source
+
+        if not isinstance(source, str | Path):
+            raise TypeError(f"translate_file takes the path of a file, not {type(source).__name__}.")
+        translate_source(self, Path(source), Path(output), **options)
+        return Path(output)
 
     def _translate_sentences(
         self,
