@@ -18,7 +18,7 @@ import torch
 from decoding_profile import profile_decoding
 from peers import Peer, PeerSize, is_installed, make_peers, to_tokens
 
-from augenmerk.base.console import make_table, out
+from augenmerk.base.console import make_table, out, print_shown
 from augenmerk.base.device import CPU, count_threads
 from augenmerk.bench.decoding import (
     Engine,
@@ -29,7 +29,7 @@ from augenmerk.bench.decoding import (
     select_evenly,
     trained_translator,
 )
-from augenmerk.cli.bench import print_speeds
+from augenmerk.bench.session import BEAMS, DecodingSpeed
 from augenmerk.model.interface import TranslationModel
 
 
@@ -83,7 +83,7 @@ def main(arguments: list[str] | None = None) -> None:
         translator, model, sources = trained_translator(asked.model, asked.sentences, cpu)
     size = None if asked.no_peers else PeerSize.like(model.config)
     others = dict if size is None else partial(make_engines, model, size)
-    result = bench_decoding(translator, model, sources, asked.beam or [1, 5, 10, 20, 50], make_others=others)
+    result = bench_decoding(translator, model, sources, asked.beam or BEAMS, make_others=others)
     result["peer"] = None if size is None else asdict(size)
     if asked.profile:
         some = {row["beam"]: select_evenly(sources, row["sentences"]) for row in result["beams"]}
@@ -91,7 +91,7 @@ def main(arguments: list[str] | None = None) -> None:
     if asked.json:
         print(json.dumps(result, indent=2))
         return
-    print_speeds(result)
+    print_shown(DecodingSpeed(result))
     if size is not None:
         out().print(
             f"CTranslate2: a Transformer of random weights, {size.layers} + {size.layers} layers, "

@@ -22,7 +22,7 @@ from typer.core import TyperGroup
 
 from augenmerk import __version__
 from augenmerk.base.errors import AugenmerkError, format_message, shorten
-from augenmerk.base.process import exit_code
+from augenmerk.base.process import SavedInterrupt, exit_code
 from augenmerk.cli.terminal import discard_output, mute, prepare_streams, unmute
 from augenmerk.training.distributed import ignore_signals, own_rank, should_report_error, world_size
 
@@ -221,6 +221,8 @@ def _explain(error: BaseException) -> tuple[int, str] | None:
             return 2, str(error)
         case BrokenPipeError():
             return 0, ""
+        case SavedInterrupt():  # which has been explained
+            return error.code, ""
         case KeyboardInterrupt():
             return exit_code(error), f"Interrupted. {error}".strip()
         case UnicodeEncodeError(reason="surrogates not allowed"):

@@ -6,10 +6,9 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from augenmerk.base.console import show_status, warn
+from augenmerk.base.console import err, print_shown
 from augenmerk.cli import options
-from augenmerk.cli.terminal import print_json, print_written
-from augenmerk.text.words import check_sentences
+from augenmerk.cli.terminal import print_json
 from augenmerk.web import MAX_BEAM
 
 app = typer.Typer()
@@ -54,29 +53,9 @@ def export(
     json: options.Json = False,
 ) -> None:
     """Write a run as a web page that translates and shows attention without a server."""
-    from augenmerk.base.errors import AugenmerkError
-    from augenmerk.web.export import check_path, export_page, export_theory, make_page
+    from augenmerk.web.export import export
 
-    if theory:
-        if runs or beam is not None or example:
-            raise AugenmerkError(
-                "--theory writes a page without a model: leave out runs, --beam and --example."
-            )
-        written = export_theory(out, overwrite=overwrite)
-        about = {}
-    else:
-        check_sentences(example or [])
-        check_path(out, overwrite=overwrite)
-        with show_status("exporting"):
-            page = make_page(runs or [], beam=beam, examples=example or [])
-            written = export_page(page, out, overwrite=overwrite)
-        if page.note:
-            warn(page.note)
-        about = {
-            "runs": [model["name"] for model in page.models],
-            "beam": page.beam,
-            "examples": [each["source"] for each in page.examples],
-        }
-    print_written(written)
+    done = export(out, runs or [], beam=beam, examples=example or [], theory=theory, overwrite=overwrite)
+    print_shown(done, err())
     if json:
-        print_json({"file": str(written), **about})
+        print_json(done)

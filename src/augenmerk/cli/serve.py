@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from augenmerk.base.console import warn
+from augenmerk.base.console import err
 from augenmerk.cli.options import GROUP, Device, Group, Mechanisms, Threads, grouped, load_mechanisms
 from augenmerk.cli.terminal import print_json
 
@@ -34,9 +34,10 @@ class Reach(Group):
         Option(metavar="ADDRESS", help="Address to listen at; 0.0.0.0 for all addresses of this machine."),
     ] = "127.0.0.1"
     port: Annotated[int, Option(help="Port to listen at; 0 for any that is free.", min=0, max=65535)] = 8765
-    limit: Annotated[
+    limits: Annotated[
         list[str] | None,
         Option(
+            "--limit",
             metavar="NAME=VALUE",
             help="Change a limit, e.g. beam=5, queue=500 or deadline=10; repeatable. "
             "docs/guides/serving.md has all.",
@@ -89,46 +90,25 @@ def serve(
     import logging
     import webbrowser
 
-    from augenmerk.base.device import CPU, choose_translating_device
-    from augenmerk.serve.endpoint import Service
-    from augenmerk.serve.guard import Access, read_keys
-    from augenmerk.serve.limits import Limits
-    from augenmerk.serve.registry import ModelRegistry
-    from augenmerk.serve.server import fit_connections, make_server, open_socket, run
+    from augenmerk.serve.session import ServerHandle
 
     load_mechanisms(attention)
-    wanted = Limits.parse(reach.limit or [])
-    access = Access(hosts=reach.allow_host or [], origins=reach.origin or [], keys=read_keys(reach.keys))
-    chosen = str(choose_translating_device(device))
-    registry = ModelRegistry(runs or [], folder=folder, device=chosen)
-    limits = fit_connections(wanted)
-    # A GPU computes one batch after another; cores compute as many as there are of them.
-    computing = None if chosen == CPU else 1
-    service = Service(registry, limits, access, threads=computing, keys_file=reach.keys)
-    listening = open_socket(reach.host, reach.port)
-    # An address for a browser on this machine.
-    name = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(reach.host, reach.host)
-    address = f"http://{f'[{name}]' if ':' in name else name}:{listening.getsockname()[1]}/"
+    server = ServerHandle(runs or [], folder=folder, **vars(reach), pages=not no_pages, device=device)
 
     def report() -> None:
         if json:
-            about = {"address": address, "models": registry.names, "pages": not no_pages}
-            print_json({**about, "connections": limits.connections})
+            print_json(server.to_dict())
             sys.stdout.flush()  # a program that reads it from a pipe waits for it
         else:
-            reason = "the open files that the system allows, see `ulimit -n`"
-            if limits.connections == wanted.connections:
-                reason = "--limit connections"
-            warn(f"{', '.join(registry.names)} at {address}")
-            warn(f"at most {limits.connections:,} connections ({reason})")
+            for line in server.show():
+                err().print(f"augenmerk: {line}")
         if open_browser and not check:
-            webbrowser.open(address)
+            webbrowser.open(server.address)
 
     logging.basicConfig(format="augenmerk: %(message)s", level=logging.INFO)
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
     if check:
-        listening.close()
-        make_server(service, pages=not no_pages)
+        server.check()
         report()
     else:
-        run(service, listening, pages=not no_pages, on_ready=report)
+        server.run(report)

@@ -3,13 +3,13 @@
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 from rich.markup import escape
 from typer import Argument, Option
 
-from augenmerk.base.console import err, out, print_shown
+from augenmerk.base.console import err, print_shown
 from augenmerk.cli.options import GROUP, MAX_THREADS, Device, Group, Json, Mechanisms, grouped
 from augenmerk.cli.terminal import print_json
 
@@ -59,23 +59,14 @@ def study(
     json: Json = False,
 ) -> None:
     """Train variants over several seeds and compare them; finished runs are not trained again."""
-    from augenmerk.study.runner import StudyInterrupted
-    from augenmerk.study.session import list_studies
-    from augenmerk.study.session import study as run_study
+    from augenmerk.study.session import list_studies, study
 
     if list_:
         rows = list_studies()
-        print_json(rows) if json else _print_studies(rows)
+        print_json(rows) if json else print_shown(rows)
         return
-    try:
-        found = run_study(file, **{name: value for name, value in vars(given).items() if value is not None})
-    except KeyboardInterrupt as interrupt:
-        command = shlex.join(["augenmerk", *sys.argv[1:]])
-        if not isinstance(interrupt, StudyInterrupted):  # before the first run, or after the last one
-            interrupt.args = (f"Finished runs are kept. Continue with:  {command}",)
-            raise
-        err().print(f"Saved. Continue with:  [bold]{escape(command)}[/]")
-        raise SystemExit(interrupt.args[0]) from None
+    chosen = {name: value for name, value in vars(given).items() if value is not None}
+    found = study(file, **chosen, continue_with=shlex.join(["augenmerk", *sys.argv[1:]]))
     if json:
         print_json(found.to_dict())
     else:
@@ -87,11 +78,3 @@ def study(
         failed = f"{states.count('failed')} of {len(states)} runs failed"
         err().print(f"[bold]{failed}[/], see above; the others are finished.")
         sys.exit(FAILED)
-
-
-def _print_studies(rows: list[dict[str, Any]]) -> None:
-    for row in rows:
-        out().print(f"[bold]{row['name']}[/]  {escape(row['question'])}")
-        beams = ", ".join(map(str, row["beams"]))
-        size = f"{row['variants']} x {row['seeds']} runs on {row['data']}, beam {beams}"
-        out().print(f"[dim]    {size}; {escape(row['file'])}[/]")

@@ -98,12 +98,7 @@ def train(given: TrainOptions = options.GROUP, json: options.Json = False) -> No
     """Train a translator."""
     from augenmerk.api.train import train
     from augenmerk.training.display import describe_result
-    from augenmerk.training.loop import TrainingInterrupted
 
-    try:
-        result = train(**vars(given), continue_with=given.command_to_resume).result
-    except TrainingInterrupted as interrupted:
-        # 130 after Ctrl-C, 143 after SIGTERM, as shells report them
-        raise SystemExit(128 + interrupted.signum) from None
+    result = train(**vars(given), continue_with=given.command_to_resume).result
     if result is not None:
         print_json(result) if json else out().print(describe_result(result))

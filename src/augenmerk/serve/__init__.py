@@ -11,5 +11,11 @@ registry.py        the models of the process, loaded once, and the runs below a 
 
 limits.py has the limits and errors of all of them, server.py is the process, and workbench/ has the pages.
 
+`session.py` is a server in a function. This package can be called in its place: `augenmerk.serve(...)`.
+
 May import: everything but bench and cli. Read first: `api.py`.
 """
+
+from augenmerk.base.modules import make_callable
+
+make_callable(__name__, "serve")

@@ -100,6 +100,8 @@ class Server(uvicorn.Server):
 
 def open_socket(host: str, port: int) -> socket.socket:
     """Opens the socket that listens; raises AugenmerkError if that is not possible."""
+    if not (isinstance(port, int) and 0 <= port < 2**16):  # the system would take the rest of a division
+        raise AugenmerkError(f"A port is a number from 0 to 65535, not {port}.")
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, _, _, _, address = found[0]

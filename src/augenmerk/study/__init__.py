@@ -9,24 +9,6 @@ May import: training and what that may import, evaluation and analysis.
 Read first: `plan.py`, then `runner.py` and `collect.py`.
 """
 
-import sys
-from types import ModuleType
-from typing import Any
+from augenmerk.base.modules import make_callable
 
-
-class _Callable(ModuleType):
-    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        """Runs a study: see `augenmerk.study.session.study`."""
-        from augenmerk.study.session import study
-
-        return study(*arguments, **keywords)
-
-    @property
-    def __wrapped__(self) -> Any:
-        """What `help` and `inspect.signature` show."""
-        from augenmerk.study.session import study
-
-        return study
-
-
-sys.modules[__name__].__class__ = _Callable
+make_callable(__name__, "study")

@@ -1,18 +1,23 @@
 """The main job in small: three mechanisms trained on embedded data, compared, and used."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import torch
+from rich.console import RenderableType
+from rich.markup import escape
 
 from augenmerk.base.config import RunConfig
+from augenmerk.base.console import Shown, err, make_table
+from augenmerk.base.device import choose_device
 from augenmerk.data import open_data
 from augenmerk.evaluation.agreement import measure_alignment
 from augenmerk.evaluation.evaluator import Evaluator, evaluate_run
 from augenmerk.run.directory import RunDirectory
-from augenmerk.training.loop import Reporter, train
+from augenmerk.training.display import TrainingDisplay
+from augenmerk.training.loop import Reporter, TrainingInterrupted, train
 from augenmerk.training.start import start
 from augenmerk.translation import load
 
@@ -75,3 +80,54 @@ def run_demo(
             }
         )
     return rows
+
+
+class Demo(Shown, dict[str, Any]):
+    """What the demo has measured, and how each mechanism translates some sentences."""
+
+    def show(self) -> Iterator[RenderableType]:
+        formats = {"loss": ".3f", "perplexity": ".2f", "bleu_greedy": ".1f", "bleu_beam_5": ".1f"}
+        formats["alignment_error"] = ".3f"
+        headings = (name.replace("_", " ").replace("bleu", "BLEU") for name in formats)
+        lines, rows = [], self["rows"]
+        for row in rows:
+            values = ("-" if row[name] is None else format(row[name], spec) for name, spec in formats.items())
+            lines.append([row["attention"], *values])
+        yield make_table(("attention", *headings), lines)
+        yield f"[dim]on 1,000 test sentences; {rows[0]['bleu_signature']}[/]"
+        sources, *translations = self["translations"].values()
+        for source, *texts in zip(sources, *translations, strict=True):
+            yield f"\n[bold]{source}[/]"
+            for row, text in zip(rows, texts, strict=True):
+                yield f"  {row['attention']:>10}  {escape(text)}"
+
+
+def demo(
+    out: str | Path = "runs/demo",
+    device: str = "auto",
+    continue_with: Callable[[Path], str] = "augenmerk.demo('{}')".format,
+) -> Demo:
+    """Trains three mechanisms on built-in data, which takes minutes, compares them, and translates.
+
+    Runs that the folder has already are not trained again. `continue_with` words how to continue.
+    """
+    err().print(
+        "A picture book of 20,000 sentence pairs, three small translators that differ in one thing:\n"
+        "what they attend to."
+    )
+    folder = Path(out)
+    try:
+        rows = run_demo(
+            folder, choose_device(device), lambda step: err().print(f"[dim]{step}[/]"), TrainingDisplay
+        )
+    except TrainingInterrupted as interrupted:
+        interrupted.explain(continue_with(folder))
+        raise
+    except KeyboardInterrupt as interrupt:  # between two trainings
+        interrupt.args = (f"Trained runs are kept. Continue with:  {continue_with(folder)}",)
+        raise
+    sources = list(SENTENCES)
+    translations = {
+        row["attention"]: [one.text for one in load(row["run"]).translate(sources, beam=5)] for row in rows
+    }
+    return Demo(rows=rows, translations={"source": sources, **translations})

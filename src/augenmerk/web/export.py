@@ -11,13 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.markup import escape
 
+from augenmerk.base.console import show_status, warn
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import atomic_write, is_stream, make_folder
+from augenmerk.base.frames import Outcome, as_list, as_paths
 from augenmerk.drawing.figures import DARK, LIGHT
 from augenmerk.inference.model import build_inference_model
 from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.run.directory import RunDirectory
+from augenmerk.text.words import check_sentences
 from augenmerk.theory.exercises import EXERCISES, Wording
 from augenmerk.theory.results import plane_values
 from augenmerk.translation import Translator
@@ -58,6 +62,43 @@ class Page:
     """A sentence about what differs between the page and the runs."""
 
 
+def export(
+    out: str | Path,
+    runs: Any = (),
+    *,
+    beam: int | None = None,
+    examples: str | Sequence[str] = (),
+    theory: bool = False,
+    overwrite: bool = False,
+) -> Outcome:
+    """Writes a run, or two to compare, as a page that translates and shows attention without a server.
+
+    `runs` are runs or their paths; by default the bundled model. A name that does not end in .html names a
+    folder, which is for a web server. `theory=True` writes the theory lab instead.
+    """
+    place, paths, sentences = Path(out), as_paths(runs), as_list(examples, str)
+    if theory:
+        if paths or beam is not None or sentences:
+            raise AugenmerkError(
+                "--theory writes a page without a model: leave out runs, --beam and --example."
+            )
+        written, about = export_theory(place, overwrite=overwrite), {}
+    else:
+        check_sentences(sentences)
+        check_path(place, overwrite=overwrite)
+        with show_status("exporting"):
+            page = make_page(paths, beam=beam, examples=sentences)
+            written = export_page(page, place, overwrite=overwrite)
+        if page.note:
+            warn(page.note)
+        about = {
+            "runs": [model["name"] for model in page.models],
+            "beam": page.beam,
+            "examples": [each["source"] for each in page.examples],
+        }
+    return Outcome({"file": str(written), **about}, f"[dim]Written:[/] {escape(str(written))}")
+
+
 def make_page(paths: Sequence[Path], *, beam: int | None = None, examples: Sequence[str] = ()) -> Page:
     """Makes a page of one run, or of two that are compared; by default of the bundled model.
 
@@ -68,6 +109,8 @@ def make_page(paths: Sequence[Path], *, beam: int | None = None, examples: Seque
         raise AugenmerkError(
             f"A page shows one run, or two side by side, not {len(paths)}; an ensemble cannot be exported."
         )
+    if beam is not None and not 1 <= beam <= MAX_BEAM:
+        raise AugenmerkError(f"The beam of a page is from 1 to {MAX_BEAM}, not {beam}.")
     if len(examples) > MAX_EXAMPLES:
         raise AugenmerkError(f"A page has room for {MAX_EXAMPLES} examples, not for {len(examples)}.")
     runs = [RunDirectory.open(path) for path in paths or [BUNDLED_MODEL]]

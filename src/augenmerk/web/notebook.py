@@ -1,13 +1,12 @@
 """The exported page in a notebook: a widget where anywidget is installed, and otherwise a frame."""
 
 import warnings
-from collections.abc import Sequence
 from functools import cache
 from html import escape
-from pathlib import Path
 from typing import Any
 
 from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.frames import as_paths
 from augenmerk.web.export import make_page, render_file, render_theory
 from augenmerk.web.templates import WEB
 
@@ -50,14 +49,13 @@ def show(
     `translations` after you have used it. Without anywidget, or with `widget=False`, the page is a frame,
     and part of the notebook's file. `height` is in pixels. `theory=True` shows the theory lab instead.
     """
-    given: Sequence[Any] = runs if isinstance(runs, list | tuple) else [runs]
+    paths = as_paths(runs)
     if theory:
-        if given or sentence is not None or beam is not None:
+        if paths or sentence is not None or beam is not None:
             raise AugenmerkError(
                 "theory=True shows a page without a model: leave out runs, sentence and beam."
             )
         return PageFrame(render_theory(), height or HEIGHT)
-    paths = [Path(getattr(run, "path", run)) for run in given]
     page = make_page(paths, beam=beam, examples=[] if sentence is None else [sentence])
     if page.note:
         warnings.warn(page.note, stacklevel=2)
