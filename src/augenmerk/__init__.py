@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from augenmerk import data, lab, theory
+    from augenmerk import bench, data, lab, serve, theory
     from augenmerk.api.diagram import diagram
     from augenmerk.api.looking import faithfulness, patterns
     from augenmerk.api.probe import probe
     from augenmerk.api.run import Run, curves, open_run
     from augenmerk.api.score import score
+    from augenmerk.api.settings import list_settings, settings
     from augenmerk.api.train import train
     from augenmerk.assignment.session import assignment
     from augenmerk.base.errors import AugenmerkError
@@ -25,14 +26,17 @@ if TYPE_CHECKING:
     from augenmerk.evaluation.evaluate import Scores, evaluate
     from augenmerk.model.attention import Attention, Dummy, MeanPool, SingleQueryScaledDotProductAttention
     from augenmerk.model.custom import load_mechanism
+    from augenmerk.study.demo import demo
     from augenmerk.study.session import StudyResults, list_studies, study
     from augenmerk.translation import Translation, Translator, load
+    from augenmerk.web.export import export
     from augenmerk.web.notebook import show
 
 _HOME = {
     **dict.fromkeys(("Run", "curves", "open_run"), "augenmerk.api.run"),
     **dict.fromkeys(("faithfulness", "patterns"), "augenmerk.api.looking"),
     **{name: f"augenmerk.api.{name}" for name in ("diagram", "probe", "score", "train")},
+    **dict.fromkeys(("list_settings", "settings"), "augenmerk.api.settings"),
     "AugenmerkError": "augenmerk.base.errors",
     **dict.fromkeys(("Bitext", "SentencePair", "open_bitext"), "augenmerk.data"),
     **dict.fromkeys(("Scores", "evaluate"), "augenmerk.evaluation.evaluate"),
@@ -43,10 +47,12 @@ _HOME = {
     "load_mechanism": "augenmerk.model.custom",
     **dict.fromkeys(("StudyResults", "list_studies"), "augenmerk.study.session"),
     **dict.fromkeys(("Translation", "Translator", "load"), "augenmerk.translation"),
+    "demo": "augenmerk.study.demo",
+    "export": "augenmerk.web.export",
     "show": "augenmerk.web.notebook",
 }
 """The names that are not modules, and where they are."""
-_MODULES = ("assignment", "data", "lab", "study", "theory")
+_MODULES = ("assignment", "bench", "data", "lab", "serve", "study", "theory")
 
 __all__ = [
     "Attention",
@@ -63,12 +69,16 @@ __all__ = [
     "Translator",
     "__version__",
     "assignment",
+    "bench",
     "curves",
     "data",
+    "demo",
     "diagram",
     "evaluate",
+    "export",
     "faithfulness",
     "lab",
+    "list_settings",
     "list_studies",
     "load",
     "load_mechanism",
@@ -77,6 +87,8 @@ __all__ = [
     "patterns",
     "probe",
     "score",
+    "serve",
+    "settings",
     "show",
     "study",
     "theory",

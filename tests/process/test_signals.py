@@ -134,7 +134,8 @@ def test_a_study_that_is_stopped_leaves_no_worker_behind(
         forker, signum, "augenmerk.study.runner:receive_events", *arguments, cwd=tmp_path
     )
     assert ended == code, lines
-    assert lines[-1].startswith("Saved. Continue with:  augenmerk study study.toml")
+    assert lines[-1].startswith("Saved: finished runs are kept")
+    assert "Continue with:  augenmerk study study.toml" in lines[-1]
     assert (out / "study.json").is_file()
     assert processes_that_name(f"{out}") == []
 

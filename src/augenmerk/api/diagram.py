@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
+from os import PathLike
 from pathlib import Path
 from random import Random
 from typing import Any, Literal
@@ -16,6 +17,7 @@ from augenmerk.analysis.reading import check_index, open_data_or_bilderbuch
 from augenmerk.base.console import Shown, err, out
 from augenmerk.base.device import choose_translating_device
 from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.frames import as_paths
 from augenmerk.drawing import explain_terminal_maps, render_html_map, render_terminal_maps
 from augenmerk.drawing.figures import Picture, get_picture_format, get_theme, make_style
 from augenmerk.run.bundled import BUNDLED_MODEL
@@ -74,7 +76,7 @@ class Diagrams(Shown):
 
 def diagram(
     text: str | None = None,
-    run: str | Path | Sequence[str | Path] = BUNDLED_MODEL,
+    run: str | PathLike[str] | Sequence[str | PathLike[str]] = BUNDLED_MODEL,
     *,
     split: str | None = None,
     index: int | None = None,
@@ -113,7 +115,7 @@ def diagram(
     # In most terminals light letters stand on a dark ground.
     style = {"theme": "dark" if place is None else "light", **style}
     make_style(**style)  # before anything is translated
-    models = [Path(one) for one in ([run] if isinstance(run, str | Path) else run)]
+    models = as_paths(run)
     translators = [load(path, choose_translating_device(device)) for path in models]
     names = _name_models(models)
     diagrams = make_diagrams(

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +73,7 @@ class Patterns(Shown):
 
 def patterns(
     text: str | Sequence[str] | None = None,
-    run: str | Path = BUNDLED_MODEL,
+    run: str | PathLike[str] = BUNDLED_MODEL,
     *,
     split: str | None = None,
     beam: int | None = None,
@@ -115,7 +116,7 @@ def patterns(
 
 def faithfulness(
     text: str | Sequence[str] | None = None,
-    run: str | Path = BUNDLED_MODEL,
+    run: str | PathLike[str] = BUNDLED_MODEL,
     *,
     split: str | None = None,
     beam: int | None = None,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
 from rich.console import RenderableType
@@ -49,7 +49,7 @@ class ProbedStep(Shown):
 
 def probe(
     sentence: str,
-    run: str | Path | None = None,
+    run: str | PathLike[str] | None = None,
     *,
     step: int = 1,
     layer: int | None = None,

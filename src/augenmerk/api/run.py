@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import Any, overload
 
@@ -11,7 +12,7 @@ from rich.markup import escape
 
 from augenmerk.base.config import RunConfig
 from augenmerk.base.console import Shown
-from augenmerk.base.frames import as_list, make_frame
+from augenmerk.base.frames import Outcome, as_list, make_frame
 from augenmerk.drawing.charts import Curves, RunCurves
 from augenmerk.evaluation.evaluate import Scores, evaluate
 from augenmerk.run.directory import RunDirectory
@@ -26,6 +27,10 @@ class Run(Shown):
         self.path = directory.path
         self._directory = directory
         self._result = result
+
+    def __fspath__(self) -> str:
+        """Makes a run a path: whatever takes the path of a run takes the run."""
+        return str(self.path)
 
     @property
     def name(self) -> str:
@@ -64,6 +69,10 @@ class Run(Shown):
         """Translates a text, or a list of texts; see `Translator.translate`."""
         return self.translator.translate(text, **options)
 
+    def translate_file(self, source: str | Path, output: str | Path, **options: Any) -> Path:
+        """Translates a file, line by line, into another; see `Translator.translate_file`."""
+        return self.translator.translate_file(source, output, **options)
+
     def score(self, source: str, target: str, *, heads: bool = False) -> Translation:
         """Scores a given translation; see `Translator.score`."""
         return self.translator.score(source, target, heads=heads)
@@ -82,6 +91,12 @@ class Run(Shown):
 
         return train(out=self.path, resume=True, epochs=epochs, **options)
 
+    def export(self, out: str | Path, **options: Any) -> Outcome:
+        """Writes the run as a page that needs no server; see `augenmerk.export`."""
+        from augenmerk.web.export import export
+
+        return export(out, self, **options)
+
     def to_pandas(self) -> Any:
         """Returns the metrics of each epoch as a data frame."""
         return make_frame(self.metrics)
@@ -98,12 +113,12 @@ class Run(Shown):
         yield escape(f"{model.entry.title}, attention {model.attention}, trained on {data.bitext}")
 
 
-def open_run(run: str | Path) -> Run:
+def open_run(run: str | PathLike[str]) -> Run:
     """Opens a run, also while it is being trained."""
     return Run(RunDirectory.open(Path(run)))
 
 
-def curves(*runs: str | Path | Run, curve: str | Sequence[str] = (), by: str = "epoch") -> Curves:
+def curves(*runs: str | PathLike[str], curve: str | Sequence[str] = (), by: str = "epoch") -> Curves:
     """Returns the curves of runs, finished or still being trained: loss, bleu, perplexity, ...
 
     `by` is what to draw them against: epoch, step or seconds.

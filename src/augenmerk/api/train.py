@@ -1,17 +1,18 @@
 """A whole training as people ask for it, with all that they see of it: `augenmerk train` as a function."""
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from rich.markup import escape
 
 from augenmerk.api.run import Run
 from augenmerk.base.console import err
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.base.settings import format_value, list_overrides
+from augenmerk.base.frames import as_list
+from augenmerk.base.settings import Overrides, format_value, list_overrides
 from augenmerk.data import BadLineError
 from augenmerk.model.custom import find_name
 from augenmerk.run.directory import RunDirectory
@@ -24,9 +25,6 @@ from augenmerk.training.loop import train as run_loop
 
 if TYPE_CHECKING:
     from augenmerk.model.attention import Attention
-
-Settings = Mapping[str, Any] | Sequence[str]
-"""Single settings: {"train.lr": 0.002}, also in nested groups; or ["train.lr=0.002"]."""
 
 
 def train(
@@ -41,14 +39,14 @@ def train(
     out: str | Path | None = None,
     resume: bool = False,
     accept_changes: bool = False,
-    initial_run: str | Path | Run | None = None,
+    initial_run: str | PathLike[str] | None = None,
     skip_bad: bool = False,
     exact: bool = False,
     device: str = "auto",
     threads: int | None = None,
-    settings: Settings | None = None,
+    settings: Overrides = None,
     tensorboard: bool = False,
-    loggers: Sequence[str | Logger] | None = None,
+    loggers: str | Sequence[str | Logger] | None = None,
     continue_with: Callable[[Path], str] = "augenmerk.train(resume=True, out='{}')".format,
     **more_settings: Any,
 ) -> Run:
@@ -56,8 +54,8 @@ def train(
 
     `attention` may also be a class that derives from `augenmerk.Attention`; the run records its source.
     Single settings of the run are in `settings`, `{"train.lr": 0.002}`, or keywords: `train={"lr": 0.002}`.
-    Ctrl-C raises TrainingInterrupted, a KeyboardInterrupt, when the run is saved; a line is printed then, in
-    which `continue_with` words how to continue the run in a folder.
+    Ctrl-C raises TrainingInterrupted, a KeyboardInterrupt, when the run is saved; `continue_with` words in
+    its text how to continue the run in a folder.
     """
     world, chosen = distributed.join(device)  # first, so that only one of several processes reports a mistake
     named = None if attention is None else find_name(attention)
@@ -74,9 +72,9 @@ def train(
         "train.exact_parts": EXACT_PARTS if exact else None,
     }
     overrides = [f"{key}={value}" for key, value in given.items() if value is not None]
-    overrides += [*list_overrides(settings or ()), *list_overrides(more_settings)]
+    overrides += [*list_overrides(settings), *list_overrides(more_settings)]
     # Before a run is created, because a logger may be wrong or not installed.
-    made = load_loggers(loggers or (), tensorboard=tensorboard) if world.is_first else []
+    made = load_loggers(as_list(loggers, str), tensorboard=tensorboard) if world.is_first else []
     if resume and initial_run is not None:
         raise AugenmerkError("--from begins a new run and --resume continues one; give one of them.")
     if accept_changes and not resume:
@@ -84,13 +82,13 @@ def train(
             "--accept-changes is about a run that is continued: give --resume and --out too."
         )
     name, place = None if preset is None else str(preset), None if out is None else Path(out)
-    parent = initial_run.path if isinstance(initial_run, Run) else initial_run
 
     def open_run() -> tuple[RunDirectory, list[str]]:
         if resume:
             moved = None if data is None else str(data)
             return start.resume(place, name, overrides, moved, epochs, accept_changes=accept_changes)
-        return start.start_preset(name, overrides, place, None if parent is None else Path(parent))
+        parent = None if initial_run is None else Path(initial_run)
+        return start.start_preset(name, overrides, place, parent)
 
     run, remarks = _open(open_run, world)
     if accept_changes and world.from_first(lambda: run.finished and not run.more_epochs):
@@ -146,10 +144,10 @@ def _train(
         restarts = distributed.will_restart()
         next_step = "torchrun starts them again." if restarts else f"Continue with:  {command}"
         raise AugenmerkError(f"{lost} {next_step}") from None
-    except TrainingInterrupted:
+    except TrainingInterrupted as interrupted:
         if world.size > 1:
             distributed.ignore_signals()
-        err().print(f"Saved. Continue with:  [bold]{escape(command)}[/]")
+        interrupted.explain(command)
         world.leave()
         raise
     except KeyboardInterrupt as interrupt:  # before the first step, or a second Ctrl-C

@@ -3,13 +3,16 @@
 `collect.py` computes it from the run directories. It can be read without torch and without the runs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, Field, TypeAdapter, ValidationError
+from rich.console import RenderableType
+from rich.markup import escape
 
+from augenmerk.base.console import Shown, make_table
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import check_format, explain_read_errors, is_marked, read_object, write_object
 from augenmerk.base.settings import Settings
@@ -150,8 +153,8 @@ class SeedComparison:
     difference: float
 
 
-@dataclass(frozen=True)
-class ComparisonResult:
+@dataclass(frozen=True, repr=False)
+class ComparisonResult(Shown):
     """A contrast of variants on the same sentences, by runs with the same seed.
 
     `augenmerk.evaluation.significance` says how `p` and `interval` are computed; both are about new seeds and
@@ -180,6 +183,13 @@ class ComparisonResult:
     trials: int
     resamples: int
     in_words: str
+
+    def show(self) -> Iterator[RenderableType]:
+        digits = 2 if self.measure == "bleu" else 4
+        rows = [[str(each.seed), f"{each.difference:+.{digits}f}"] for each in self.seeds]
+        rows.append(["mean", f"{self.difference:+.{digits}f}"])
+        yield make_table(("seed", f"difference, {METRICS[self.measure].heading}"), rows)
+        yield escape(self.in_words)
 
 
 def describe_doubt(found: "ComparisonResult | BeamRepair") -> str:

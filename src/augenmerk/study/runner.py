@@ -25,7 +25,7 @@ from augenmerk.base.config import DataConfig
 from augenmerk.base.device import count_cores, count_threads, uses_bf16
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import atomic_write, error_reason, hold_lock, make_folder, mark
-from augenmerk.base.process import exit_code, interrupt_on_sigterm
+from augenmerk.base.process import SavedInterrupt, exit_code, interrupt_on_sigterm
 from augenmerk.data import is_prepared, open_data
 from augenmerk.model.attention import CUSTOM_MECHANISMS
 from augenmerk.model.custom import check_recorded
@@ -54,8 +54,8 @@ LOST_LOCK_SECONDS = 300.0
 has vanished after a minute or two."""
 
 
-class StudyInterrupted(KeyboardInterrupt):
-    """Raised after Ctrl-C or SIGTERM, when every run has saved; its argument is the exit code."""
+class StudyInterrupted(SavedInterrupt):
+    """Raised after Ctrl-C or SIGTERM, when every run has saved."""
 
 
 # Checks

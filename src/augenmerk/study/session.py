@@ -12,9 +12,9 @@ from rich.markup import escape
 
 from augenmerk.base.console import Shown, err, make_table
 from augenmerk.base.device import choose_device
-from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError, check_choice, check_least
 from augenmerk.base.files import atomic_write, make_folder
-from augenmerk.base.frames import make_frame
+from augenmerk.base.frames import Rows, as_list, make_frame
 from augenmerk.drawing.figures import Picture, make_style
 from augenmerk.model.attention import Attention
 from augenmerk.model.custom import find_name, load_mechanisms
@@ -25,7 +25,7 @@ from augenmerk.study.display import StudyDisplay
 from augenmerk.study.plan import BUNDLED_STUDIES, Study, find_study, plan_study, read_study
 from augenmerk.study.report import COLUMNS, FORMATS, TableStyle, build_columns, render_report
 from augenmerk.study.result import MEASURES, ComparisonResult, StudyResult
-from augenmerk.study.runner import default_jobs, run_study, threads_each
+from augenmerk.study.runner import StudyInterrupted, default_jobs, run_study, threads_each
 from augenmerk.training.loggers import load_logger
 
 CLUSTER_JOBS = 100
@@ -40,7 +40,7 @@ def study(
     jobs: int | None = None,
     out: str | Path | None = None,
     attention: str | type[Attention] | Sequence[str | type[Attention]] = (),
-    loggers: Sequence[str] = (),
+    loggers: str | Sequence[str] = (),
     device: str = "auto",
     threads: int | None = None,
     on: str = "local",
@@ -52,6 +52,7 @@ def study(
     seeds: int | Sequence[int] | None = None,
     data: str | Path | None = None,
     name: str | None = None,
+    continue_with: str = "the same call of augenmerk.study",
     **declared: Any,
 ) -> "StudyResults":
     """Trains variants over several seeds and compares them; finished runs are not trained again.
@@ -61,10 +62,14 @@ def study(
     a value may be a class that derives from `augenmerk.Attention`. `seeds` are how many (default: 3), or
     which, and `data` is what all runs learn from. Further keywords are the keys of a study file: base,
     settings, settings_for, question, splits, beams, baseline, contrasts, sentences.
+    Ctrl-C raises StudyInterrupted, a KeyboardInterrupt, when all runs are saved; `continue_with` is the
+    command in its text.
     """
     cluster = _choose_cluster(on, device, threads, cpus_per_job, gpus_per_job, ray_address, slurm)
+    check_least(1, jobs=jobs, threads=threads)
     load_mechanisms([attention] if isinstance(attention, str | type) else attention)
-    for each in loggers:
+    named = as_list(loggers, str)
+    for each in named:
         if not isinstance(each, str):
             raise AugenmerkError(
                 "The runs of a study are trained by other processes: name its loggers, FILE.py:Class."
@@ -91,17 +96,26 @@ def study(
         most = jobs or default_jobs(where, torch.cuda.device_count())
         each_has = _count(threads or threads_each(min(most, len(plan.runs))), "CPU thread")
         err().print(f"{variants} on {where}, {most} at a time with {each_has} each")
-    with StudyDisplay(show_hosts=cluster is not None) as display:
-        result = run_study(
-            plan,
-            folder,
-            jobs=most,
-            device=where,
-            on_progress=display.show,
-            cluster=cluster,
-            threads=threads,
-            loggers=[_make_absolute(each) for each in loggers],
+    try:
+        with StudyDisplay(show_hosts=cluster is not None) as display:
+            result = run_study(
+                plan,
+                folder,
+                jobs=most,
+                device=where,
+                on_progress=display.show,
+                cluster=cluster,
+                threads=threads,
+                loggers=[_make_absolute(each) for each in named],
+            )
+    except StudyInterrupted as interrupted:
+        interrupted.explain(
+            continue_with, "Saved: finished runs are kept, and the others resume where they are."
         )
+        raise
+    except KeyboardInterrupt as interrupt:  # before the first run, or after the last one
+        interrupt.args = (f"Finished runs are kept. Continue with:  {continue_with}",)
+        raise
     return StudyResults(folder, result)
 
 
@@ -157,6 +171,7 @@ def _choose_cluster(
     ):
         if given and on not in backends:
             raise AugenmerkError(f"{option} cannot be used with --on {on}; use --on {' or '.join(backends)}.")
+    check_choice("on", on, ("local", "ray", "slurm"))
     if on == "local":
         return None
     return choose_cluster(on, device, cpus=cpus or 1, gpus=gpus, address=address, options=options)
@@ -166,9 +181,20 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def list_studies() -> list[dict[str, Any]]:
+class StudyList(Rows):
+    """What the bundled studies ask, and how large they are."""
+
+    def show(self) -> Iterator[RenderableType]:
+        for row in self:
+            yield f"[bold]{row['name']}[/]  {escape(row['question'])}"
+            beams = ", ".join(map(str, row["beams"]))
+            size = f"{row['variants']} x {row['seeds']} runs on {row['data']}, beam {beams}"
+            yield f"[dim]    {size}; {escape(row['file'])}[/]"
+
+
+def list_studies() -> StudyList:
     """Returns what the bundled studies ask, and how large they are."""
-    rows: list[dict[str, Any]] = []
+    rows = StudyList()
     for name, path in BUNDLED_STUDIES.items():
         plan = read_study(path)
         numbers = {"variants": len(plan.variants), "seeds": len(plan.seeds), "beams": list(plan.beams)}

@@ -25,7 +25,7 @@ import torch
 from augenmerk.base.config import TrainConfig
 from augenmerk.base.device import count_cores, count_threads, describe_device
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.base.process import limit_malloc_caching
+from augenmerk.base.process import SavedInterrupt, limit_malloc_caching
 from augenmerk.data import open_data
 from augenmerk.model.custom import check_recorded
 from augenmerk.model.interface import build_model, load_checked
@@ -39,12 +39,8 @@ TYPICAL_LENGTH = 16
 """Tokens of a typical sentence, for estimating memory."""
 
 
-class TrainingInterrupted(KeyboardInterrupt):
+class TrainingInterrupted(SavedInterrupt):
     """Raised when Ctrl-C or SIGTERM stopped training, after everything was saved."""
-
-    def __init__(self, signum: int) -> None:
-        super().__init__(signum)
-        self.signum = signum
 
 
 class Reporter(Protocol):
@@ -314,7 +310,7 @@ class Training:
             self.clock.stop()
             self.run.save_state(self.engine.state(), asdict(self.progress))
             if signum:
-                raise TrainingInterrupted(signum)
+                raise TrainingInterrupted(128 + signum)
             self.clock.start()
 
     def finish_epoch(self) -> None:
