@@ -1,6 +1,7 @@
 """What Python offers beside the commands: mechanisms and loggers of a notebook; things show themselves."""
 
 import importlib
+import inspect
 import os
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from augenmerk.drawing.figures import forget_missing_backend
 from augenmerk.model.attention import CUSTOM_MECHANISMS
 from augenmerk.training.loggers import load_logger
 from tests.cli.test_documents import run_as_cells
+from tests.cli.test_help import COMMANDS
 from tests.support.runs import SharedRuns, tiny
 
 CELLS = [
@@ -76,6 +78,46 @@ def test_bad_arguments_are_one_sentence(arguments: dict[str, Any], sentence: str
         am.train("quick", data="bilderbuch", **arguments)
 
 
+FUNCTIONS = {
+    **{
+        name: getattr(am, name) for name in ("train", "study", "evaluate", "score", "export", "serve", "demo")
+    },
+    **{name: getattr(am, name) for name in ("diagram", "patterns", "faithfulness")},
+    **{f"data {name}": getattr(am.data, name) for name in ("show", "check", "fetch", "export", "prepare")},
+    **{f"bench {name}": getattr(am.bench, name) for name in ("train", "decode")},
+    "theory from-run": am.probe,
+    "report": am.StudyResults.report,
+}
+OTHERWISE = {
+    "help": "",
+    "json": "to_dict()",
+    "attention": "load_mechanism",
+    "threads": "$OMP_NUM_THREADS",
+    **dict.fromkeys(("theme", "title", "size", "font_size", "outline"), "**style"),
+    **{"text": "pairs", "model": "run", "run": "run", "show_attention": "Translator.score(...).plot()"},
+    **{"folder": "out", "example": "examples", "list_": "list_studies", "study": "StudyResults(...)"},
+    **{
+        "no_pages": "pages",
+        "open_browser": "webbrowser.open(server.address)",
+        "check": "serve raises the error",
+    },
+    "out": "plot().save(...)",
+}
+"""Options that are no keywords, and what Python has for them."""
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_options_of_a_command_are_keywords_with_the_same_defaults(name: str) -> None:
+    keywords = inspect.signature(FUNCTIONS[name]).parameters
+    options = {option.name: option for option in COMMANDS[name].params}
+    assert len(options.keys() & keywords.keys()) >= 1
+    assert options.keys() - keywords.keys() <= OTHERWISE.keys()
+    for key in options.keys() & keywords.keys() - {"run"}:
+        default = keywords[key].default
+        wanted = None if default is keywords[key].empty else default or None
+        assert str(options[key].default or None) == str(wanted), key
+
+
 def test_numbers_of_numpy_are_settings(tmp_path: Path) -> None:
     given = {**SMALL, "train.lr": np.float32(0.5), "train.seed": np.int64(7)}
     run = am.train("quick", data="bilderbuch", epochs=1, settings=given, out=tmp_path / "run")
@@ -87,8 +129,8 @@ def test_hostile_names_are_escaped(shared_runs: SharedRuns, tmp_path: Path) -> N
     scores = run.evaluate("val", beam=1)
     translations = run.translator.translate(["<script>alert(1)</script>", "[bold]Hund[/]"])
     tree = run.translator.trace("<script> [/]", beam=2)
-    hostile, path = "Ein <script>alert(1)</script> [/] Hund.", run.path
-    looks = [look(hostile, path) for look in (am.diagram, am.patterns, am.faithfulness)]
+    hostile = "Ein <script>alert(1)</script> [/] Hund."
+    looks = [look(hostile, run) for look in (am.diagram, am.patterns, am.faithfulness)]
     for shown in (run, scores, translations, tree, translations[0], *looks):
         assert "<script" not in shown._repr_html_()
         assert str(shown) is not None

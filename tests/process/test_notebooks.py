@@ -31,6 +31,7 @@ def test_a_notebook_runs_from_the_first_cell_to_the_last(path: Path) -> None:
         assert not any(one == other for one, other in pairwise(shown)), cell.source
         assert not re.search(r"Warning|Traceback", "".join(shown)), cell.source
         assert "stderr" not in [output.get("name") for output in cell.outputs], cell.source
+        assert all("" not in output.get("data", {}).values() for output in cell.outputs), cell.source
     assert "google.colab" in code[0].source
     assert code[0].outputs == []
     assert sum("BIGGER = False" in cell.source for cell in code) == 1

@@ -34,7 +34,13 @@ ONLY = {
 # What is made of translations takes their attention as numpy arrays.
 WITHOUT_TORCH = (
     *("cluster", "inference", "drawing", "web", "serve", "theory"),
-    *("translation/translation.py", "translation/mbr.py", "translation/alignment.py", "data"),
+    *(
+        "translation/translation.py",
+        "translation/data.py",
+        "translation/mbr.py",
+        "translation/alignment.py",
+        "data",
+    ),
     *("evaluation/agreement.py", "text/batching.py"),
     *("analysis/wanted.py", "analysis/patterns.py", "analysis/measures.py", "analysis/pages.py"),
     *("study/collect.py", "study/result.py", "study/report.py", "study/charts.py"),

@@ -152,7 +152,9 @@ class TestWholeOrNotAtAll:
 
     def test_other_people_may_read_the_files(self, tmp_path: Path) -> None:
         (tmp_path / "plain").touch()
-        [path] = write_splits({"test": [SentencePair("a", "b")]}, tmp_path / "new" / "in", "de", "en", format="tsv")
+        [path] = write_splits(
+            {"test": [SentencePair("a", "b")]}, tmp_path / "new" / "in", "de", "en", format="tsv"
+        )
         assert path.stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 

@@ -24,12 +24,16 @@ def test_the_public_names() -> None:
         "Translator",
         "__version__",
         "assignment",
+        "bench",
         "curves",
         "data",
+        "demo",
         "diagram",
         "evaluate",
+        "export",
         "faithfulness",
         "lab",
+        "list_settings",
         "list_studies",
         "load",
         "load_mechanism",
@@ -38,6 +42,8 @@ def test_the_public_names() -> None:
         "patterns",
         "probe",
         "score",
+        "serve",
+        "settings",
         "show",
         "study",
         "theory",
@@ -53,6 +59,12 @@ def test_each_is_the_thing_itself(name: str) -> None:
         assert importlib.import_module(f"augenmerk.{name}") is thing
     elif name != "__version__":
         assert getattr(importlib.import_module(thing.__module__), name) is thing
+
+
+def test_packages_offer_what_they_name() -> None:
+    for package in (augenmerk.bench, augenmerk.data, augenmerk.theory):
+        assert all(getattr(package, name) is not None for name in package.__all__)
+    assert {"check", "export", "fetch", "list_datasets", "prepare", "show"} <= {*augenmerk.data.__all__}
 
 
 def test_other_names_are_refused() -> None:
