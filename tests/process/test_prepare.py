@@ -292,7 +292,9 @@ class TestInterruption:
             "pool, out = ProcessPool(2), Path(sys.argv[2])\n"
             "prepare_corpus(request, out, map_blocks=pool, on_progress=lambda *_: None)\n"
         )
-        process = subprocess.Popen([sys.executable, "-c", code, text, out])
+        script = tmp_path / "script.py"  # without a guard by __name__, which workers must not run again
+        script.write_text(code, encoding="utf-8")
+        process = subprocess.Popen([sys.executable, script, text, out])
         try:
             deadline = time.monotonic() + 60
             while not list(out.glob(f"{UNFINISHED}/0*.json")):
