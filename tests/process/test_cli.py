@@ -50,8 +50,20 @@ def test_commands_are_listed_in_the_order_of_the_work() -> None:
     )
     commands = re.findall(r"^  ([a-z]+) +[A-Z]", listed, flags=re.MULTILINE)
     assert commands == [
-        *("demo", "train", "plot", "evaluate", "translate", "score", "study", "report", "diagram"),
-        *("patterns", "faithfulness", "export", "serve", "data", "config", "bench", "theory", "lab"),
+        *("demo", "train", "plot", "evaluate", "translate", "score", "study", "assignment"),
+        *(
+            "report",
+            "diagram",
+            "patterns",
+            "faithfulness",
+            "export",
+            "serve",
+            "data",
+            "config",
+            "bench",
+            "theory",
+            "lab",
+        ),
     ]
     assert len(listed.splitlines()) == len(commands), "a summary is too long for one line"
 

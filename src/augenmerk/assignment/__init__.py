@@ -8,24 +8,6 @@ function. This package can be called in its place: `augenmerk.assignment(...)`.
 May import: theory, study and what these may import, analysis, evaluation. Read first: `work.py`.
 """
 
-import sys
-from types import ModuleType
-from typing import Any
+from augenmerk.base.modules import make_callable
 
-
-class _Callable(ModuleType):
-    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        """Does an assignment: see `augenmerk.assignment.session.assignment`."""
-        from augenmerk.assignment.session import assignment
-
-        return assignment(*arguments, **keywords)
-
-    @property
-    def __wrapped__(self) -> Any:
-        """What `help` and `inspect.signature` show."""
-        from augenmerk.assignment.session import assignment
-
-        return assignment
-
-
-sys.modules[__name__].__class__ = _Callable
+make_callable(__name__, "assignment")

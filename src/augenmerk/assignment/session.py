@@ -14,6 +14,7 @@ from augenmerk.assignment.work import DOCUMENT, FORMAT, do_assignment
 from augenmerk.base.console import Shown
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import check_format, read_object, write_object
+from augenmerk.base.process import SavedInterrupt
 
 
 def assignment(
@@ -23,15 +24,23 @@ def assignment(
     output: str | Path = "runs/assignment",
     device: str = "auto",
     jobs: int | None = None,
+    continue_with: str = "the same call of augenmerk.assignment",
 ) -> "AssignmentResult":
     """Does everything that the assignment asks and writes the report; what is there is not done again.
 
-    Takes what `augenmerk assignment` takes.
+    Takes what `augenmerk assignment` takes. `continue_with` is the command in the text of an interrupt.
     """
     study, folder = plan_comparison(data, fast=fast), Path(output)
     path = folder / DOCUMENT
     if not path.exists():
-        measured = do_assignment(study, describe(data, fast=fast), folder, device, jobs)
+        try:
+            measured = do_assignment(study, describe(data, fast=fast), folder, device, jobs)
+        except SavedInterrupt as interrupted:
+            interrupted.explain(continue_with)
+            raise
+        except KeyboardInterrupt as interrupt:
+            interrupt.args = (f"What is done is kept. Continue with:  {continue_with}",)
+            raise
         write_object(path, measured, indent=1)
     document = read_object(path)  # so that reports can show nothing else
     check_format(path, document.get("format"), FORMAT)

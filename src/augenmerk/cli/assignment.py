@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 from typer import Option
 
-from augenmerk.base.console import err, print_shown
+from augenmerk.base.console import print_shown
 from augenmerk.cli.options import Device, Json
 from augenmerk.cli.terminal import print_json, print_written
 
@@ -45,18 +44,10 @@ def assignment(
     patterns, three runs each of three mechanisms, curves, and five widths of the beam. The report is a page,
     which prints well, Markdown, and a notebook, with published numbers and answers beside ours.
     """
-    from augenmerk.assignment.session import assignment as do_assignment
-    from augenmerk.study.runner import StudyInterrupted
+    from augenmerk.assignment.session import assignment
 
-    try:
-        found = do_assignment(data, fast=fast, output=output, device=device, jobs=jobs)
-    except KeyboardInterrupt as interrupt:
-        command = shlex.join(["augenmerk", *sys.argv[1:]])
-        if not isinstance(interrupt, StudyInterrupted):
-            interrupt.args = (f"What is done is kept. Continue with:  {command}",)
-            raise
-        err().print(f"Saved. Continue with:  [bold]{escape(command)}[/]")
-        raise SystemExit(interrupt.args[0]) from None
+    command = shlex.join(["augenmerk", *sys.argv[1:]])
+    found = assignment(data, fast=fast, output=output, device=device, jobs=jobs, continue_with=command)
     print_json(found.to_dict()) if json else print_shown(found)
     for path in found.files:
         print_written(path)
