@@ -13,12 +13,14 @@ from functools import cache
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import typer
 
 import augenmerk
 from augenmerk.base.config import PRESETS, RunConfig, load_config
+from augenmerk.base.entries import MECHANISMS
 from augenmerk.base.settings import Setting, Settings, format_value, list_settings, read_meanings
 from augenmerk.cli import app
 from augenmerk.lab.exercises import EXERCISES
@@ -238,6 +240,16 @@ def write_python() -> Lines:
 # Numbers
 
 
+def write_mechanisms() -> Lines:
+    """Writes every mechanism with its equation, which is in the docstring of its class."""
+    rows = []
+    for name, entry in MECHANISMS.items():
+        summary, _, formula = inspect.cleandoc(resolve_name(entry.code).__doc__).partition("\n\n")
+        equation = formula.partition("\n\n")[0].replace("\n", "; ")
+        rows.append((code(name), escape(summary), code(equation), escape(entry.paper), escape(entry.use)))
+    yield from write_table(("name", "what it does", "equation", "paper", "when to use it"), rows)
+
+
 def write_results() -> Lines:
     """Yields where each number in the README and the pages comes from."""
     results = json.loads((DOCS / "results.json").read_text(encoding="utf-8"))
@@ -291,6 +303,7 @@ WRITERS: dict[str, Callable[[], Lines]] = {
     "http": write_http,
     "lab": write_lab,
     "lab_answers": write_lab_answers,
+    "mechanisms": write_mechanisms,
     "python": write_python,
     "results": write_results,
     "settings": write_settings,

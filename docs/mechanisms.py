@@ -1,8 +1,8 @@
-"""Draws one sentence pair through all mechanisms, for explanation/mechanisms.md.
+"""Draws one sentence pair through seven mechanisms, for explanation/mechanisms.md.
 
     python docs/mechanisms.py [FOLDER]
 
-trains a small translator for each mechanism on bilderbuch, in FOLDER or runs/mechanisms: half a minute
+trains a small translator for each on bilderbuch, in FOLDER or runs/mechanisms: half a minute
 each on two cores. Then it draws figures/mechanisms.svg.
 """
 
@@ -11,7 +11,6 @@ from pathlib import Path
 
 import torch
 
-from augenmerk.base.config import ATTENTIONS
 from augenmerk.cli.train import TrainingDisplay
 from augenmerk.drawing import AttentionMap, draw_heat_map
 from augenmerk.drawing.figures import LIGHT, save_figure
@@ -22,6 +21,7 @@ from augenmerk.training.start import start
 from augenmerk.translation import load
 
 FIGURE = Path(__file__).parent / "figures" / "mechanisms.svg"
+NAMES = ("none", "mean", "scaled-dot", "dot", "bilinear", "additive", "multi-head")
 SOURCE = "Den roten Ball hat der Junge geworfen."
 TARGET = "The boy has thrown the red ball."
 
@@ -39,7 +39,7 @@ def read_pair(folder: Path, attention: str) -> AttentionMap:
 
 def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("runs/mechanisms")
-    maps = [read_pair(folder, attention) for attention in ATTENTIONS]
+    maps = [read_pair(folder, attention) for attention in NAMES]
     save_figure(draw_heat_map(maps, LIGHT), FIGURE, outline=True)
 
 

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from augenmerk.base.errors import AugenmerkError
     from augenmerk.data import Bitext, SentencePair, open_bitext
     from augenmerk.evaluation.evaluate import Scores, evaluate
+    from augenmerk.mechanisms import Mechanism
+    from augenmerk.mechanisms.custom import load_mechanism
     from augenmerk.model.attention import Attention, Dummy, MeanPool, SingleQueryScaledDotProductAttention
-    from augenmerk.model.custom import load_mechanism
     from augenmerk.study.demo import demo
     from augenmerk.study.session import StudyResults, list_studies, study
     from augenmerk.translation import Translation, Translator, load
@@ -44,7 +45,8 @@ _HOME = {
         ("Attention", "Dummy", "MeanPool", "SingleQueryScaledDotProductAttention"),
         "augenmerk.model.attention",
     ),
-    "load_mechanism": "augenmerk.model.custom",
+    "Mechanism": "augenmerk.mechanisms",
+    "load_mechanism": "augenmerk.mechanisms.custom",
     **dict.fromkeys(("StudyResults", "list_studies"), "augenmerk.study.session"),
     **dict.fromkeys(("Translation", "Translator", "load"), "augenmerk.translation"),
     "demo": "augenmerk.study.demo",
@@ -60,6 +62,7 @@ __all__ = [
     "Bitext",
     "Dummy",
     "MeanPool",
+    "Mechanism",
     "Run",
     "Scores",
     "SentencePair",

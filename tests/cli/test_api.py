@@ -14,7 +14,7 @@ import augenmerk as am
 from augenmerk.base.console import render_html
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.drawing.figures import forget_missing_backend
-from augenmerk.model.attention import CUSTOM_MECHANISMS
+from augenmerk.mechanisms.custom import CUSTOM_MECHANISMS
 from augenmerk.training.loggers import load_logger
 from tests.cli.test_documents import run_as_cells
 from tests.cli.test_help import COMMANDS

@@ -12,7 +12,8 @@ import torch
 
 import augenmerk
 from augenmerk import Translation
-from augenmerk.base.config import RunConfig
+from augenmerk.base.config import ModelConfig, RunConfig
+from augenmerk.model.attention import in_torch
 from augenmerk.study.plan import read_study
 from augenmerk.study.result import MEASURES
 from tests.cli.test_help import COMMANDS, make_small
@@ -46,10 +47,10 @@ def test_every_file_that_a_document_links_to_is_there() -> None:
 
 
 def test_the_mechanism_in_contributing_works() -> None:
-    [code] = [block for block in blocks("CONTRIBUTING.md", "python") if "class LastAttention" in block]
+    [code] = [block for block in blocks("CONTRIBUTING.md", "python") if "class Last(" in block]
     names: dict[str, Any] = {}
-    exec("from augenmerk.model.attention import *\nfrom torch import Tensor\n" + code, names)
-    attention = names["LastAttention"]()
+    exec(code, names)
+    attention = in_torch(names["Last"])(ModelConfig())
     mask = torch.tensor([[True, True, False], [True, True, True]])
     context, weights = attention(torch.randn(2, 2, 4), values := torch.randn(2, 3, 8), mask)
     assert weights.tolist() == [[[0, 1, 0]] * 2, [[0, 0, 1]] * 2]

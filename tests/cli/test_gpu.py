@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 import torch
 
-from augenmerk.base.config import ATTENTIONS
 from augenmerk.bench.training import StepByStep
 from augenmerk.data import open_bitext
 from augenmerk.training.loop import train
 from augenmerk.training.start import start
 from augenmerk.translation import load
 from tests.process.test_train import Silent
+from tests.support.mechanisms import CLASSIC
 from tests.support.runs import tiny
 from tests.unit.test_transformer import POSITIONS, batch_of, transformer
 from tests.unit.test_translator import data, translator
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is 
 GPU = torch.device("cuda")
 
 
-@pytest.mark.parametrize("attention", ATTENTIONS)
+@pytest.mark.parametrize("attention", CLASSIC)
 def test_forward_step_loop_and_single_sentences_agree(attention: str) -> None:
     model = translator(attention, layers=2).to(GPU)
     lengths = [(5, 4), (3, 6), (1, 1), (7, 0)]
@@ -43,7 +43,7 @@ def test_forward_step_loop_and_single_sentences_agree(attention: str) -> None:
 
 
 @pytest.mark.parametrize("positions", POSITIONS)
-@pytest.mark.parametrize("attention", ATTENTIONS)
+@pytest.mark.parametrize("attention", CLASSIC)
 @torch.no_grad()
 def test_a_transformer_there_is_that_here(attention: str, positions: str) -> None:
     model, batch = transformer(attention, positions), batch_of([(5, 4), (3, 6), (1, 1), (7, 0)])

@@ -8,11 +8,14 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from augenmerk import AugenmerkError, load, load_mechanism
-from augenmerk.model.attention import CUSTOM_MECHANISMS
+from augenmerk.inference.model import InferenceModel
+from augenmerk.mechanisms.custom import CUSTOM_MECHANISMS
 from augenmerk.study.plan import read_study
+from augenmerk.text.tokenizer import BOS, EOS
 from augenmerk.training.start import start
 from tests.cli.test_documents import blocks
 from tests.support.command import fails_with_a_sentence, run_command
@@ -243,7 +246,7 @@ def test_a_file_that_is_edited_within_a_second_is_loaded_as_it_is(tmp_path: Path
             encoding="utf-8",
         )
         os.utime(file, (1e9, 1e9))
-        assert vars(CUSTOM_MECHANISMS[load_mechanism(f"{file}:Mine")].torch_class)["factor"] == float(value)
+        assert vars(CUSTOM_MECHANISMS[load_mechanism(f"{file}:Mine")].kind)["factor"] == float(value)
     assert not (tmp_path / "__pycache__").exists()
 
 
@@ -304,3 +307,65 @@ def test_a_mechanism_is_tried_before_a_run_or_a_study_is_made(tmp_path: Path) ->
         assert answer.code == 2
         assert "it puts weight on padding" in answer.err.splitlines()[-1]
         assert not (tmp_path / "out").exists()
+
+
+# One that is written for all libraries, and remembers where it has looked.
+
+FRESH = '''
+from augenmerk import Mechanism
+from augenmerk.mechanisms.arrays import exp, masked_softmax, real_words, zeros_like
+
+
+class Fresh(Mechanism):
+    """Looks less at words that it has looked at."""
+
+    def __init__(self, config, layers):
+        self.W = layers.linear("W", config.value_size, config.query_size, bias=False)
+        self.strength = layers.parameter("strength", init=0.5)
+
+    def keys(self, states):
+        return self.W(states)
+
+    def start(self, memory):
+        return (zeros_like(real_words(memory)),)  # (B, 1, S)
+
+    def step(self, queries, memory, state):
+        (seen,) = state
+        weights = masked_softmax(queries @ memory.keys.mT - exp(self.strength) * seen, memory.mask)
+        return weights, (seen + weights,)
+'''
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("architecture", ["gru", "transformer"])
+def test_a_mechanism_with_a_state_has_all_rights(architecture: str, tmp_path: Path) -> None:
+    file, run = tmp_path / "fresh.py", tmp_path / "run"
+    file.write_text(FRESH, encoding="utf-8")
+    named = ("--attention", f"{file}:Fresh")
+    sizes = ("--set", f"model.architecture={architecture}", "--set", "model.heads=2")
+    answer = run_command("train", "quick", *TINY, *sizes, *named, "--out", run)
+    assert answer.code == 0, answer.err
+    answer = run_command("translate", "--model", run, *named, "--beam", 3, "--json", SENTENCE)
+    assert answer.code == 0, answer.err
+    shown = json.loads(answer.out)
+    assert all(sum(row) == pytest.approx(1, abs=1e-3) for row in shown["attention"])
+    translator = load(run)
+    assert isinstance(translator.model, InferenceModel)  # of numpy
+    [found] = translator.translate([SENTENCE], beam=3)
+    assert found.text == shown["translation"]
+    assert found.hypothesis is not None
+    stepped = found.hypothesis.weights
+    src = np.array([[*translator.tokenizers.source.encode_ids([SENTENCE])[0], EOS]])
+    tgt_in = np.array([[BOS, *found.hypothesis.ids][: len(stepped)]])
+    whole = translator.model.attention_weights(src, src > 0, tgt_in).cross.mean(axis=(1, 2))[0]
+    np.testing.assert_allclose(stepped, whole, atol=1e-5)
+    assert "give --attention PATH/fresh.py:Fresh" in forgotten(run, tmp_path)
+    for command in (("evaluate", run, "--split", "val"), ("export", run, "--out", tmp_path / "page.html")):
+        answer = run_command(*command, *named)
+        assert answer.code == 0, answer.err
+
+
+def forgotten(run: Path, folder: Path) -> str:
+    """What `export` says if the file is not named."""
+    forget_loaded_mechanisms()
+    return fails_with_a_sentence("export", run, "--out", folder / "page.html")

@@ -24,7 +24,7 @@ from augenmerk.evaluation.agreement import (
     link_references,
     measure_alignment,
 )
-from augenmerk.model.attention import MultiHeadAttention
+from augenmerk.mechanisms.classic import MultiHead
 from augenmerk.model.transformer import (
     DecoderLayer,
     EncoderLayer,
@@ -242,7 +242,7 @@ def test_a_study_uses_the_chosen_head(run: RunDirectory, translator: Translator,
 
 
 def attend_by_hand(
-    attention: MultiHeadAttention, queries: Tensor, states: Tensor, mask: Tensor, uniform: int | None = None
+    attention: MultiHead, queries: Tensor, states: Tensor, mask: Tensor, uniform: int | None = None
 ) -> Tensor:
     """Multi-head attention, one head after the other; the mask is 0 where it may look, -inf elsewhere."""
     contexts = []
@@ -256,7 +256,8 @@ def attend_by_hand(
         if head == uniform:
             weights = torch.full_like(weights, 1 / len(states))
         contexts.append(weights @ v)
-    return torch.cat(contexts, dim=-1) @ attention.W_a.weight.T
+    context: Tensor = torch.cat(contexts, dim=-1) @ attention.W_a.weight.T
+    return context
 
 
 @torch.no_grad()
@@ -280,7 +281,7 @@ def log_probabilities_by_hand(
     later = torch.full((len(y), len(y)), -math.inf).triu(1)
     for number, (layer, cross) in enumerate(zip(model.decoder, model.attentions, strict=True)):
         assert isinstance(layer, DecoderLayer)
-        assert isinstance(cross, MultiHeadAttention)
+        assert isinstance(cross, MultiHead)
         normal = layer.own_norm(y)
         y = y + attend_by_hand(layer.own, normal, normal, later)
         head = uniform[1] if uniform and uniform[0] == number else None

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import augenmerk
 from augenmerk import AugenmerkError, Translation
-from augenmerk.base.config import ATTENTIONS, RunConfig
+from augenmerk.base.config import RunConfig
 from augenmerk.data import open_bitext
 from augenmerk.model.gru import GRUTranslator
 from augenmerk.search.decoder import Hypothesis
@@ -23,6 +23,7 @@ from augenmerk.translation import Translator
 from augenmerk.translation import translator as translator_module
 from augenmerk.translation.alignment import over_words
 from tests.support.command import fails_with_a_sentence, run_command
+from tests.support.mechanisms import CLASSIC
 from tests.support.runs import SharedRuns
 
 SENTENCES = [pair.source for pair in islice(open_bitext("bilderbuch")["test"], 40)]
@@ -81,7 +82,7 @@ def test_a_sentence_is_the_same_alone_and_in_company(bpe: Translator, order: lis
         np.testing.assert_allclose(alone.attention, translation.attention, atol=1e-4, rtol=0)
 
 
-@pytest.mark.parametrize("attention", ATTENTIONS)
+@pytest.mark.parametrize("attention", CLASSIC)
 def test_attention_is_over_the_words_that_are_shown(bpe: Translator, attention: str) -> None:
     for translation in untrained(bpe, attention=attention).translate(SENTENCES[:5], max_length=7):
         assert translation.source_words[-1] == "</s>"

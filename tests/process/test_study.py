@@ -20,7 +20,6 @@ import augenmerk.base.files
 import augenmerk.evaluation.evaluator
 import augenmerk.study.collect
 from augenmerk.base.arrays import Arrays
-from augenmerk.base.config import ATTENTIONS
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import app
 from augenmerk.data import open_bitext, open_data
@@ -46,6 +45,7 @@ from augenmerk.study.runner import (
 from augenmerk.training.data import TextData
 from augenmerk.training.loop import train
 from augenmerk.training.start import start
+from tests.support.mechanisms import CLASSIC
 from tests.support.processes import PATIENCE, Command, Forker, wait_for
 from tests.support.runs import CPU, Silent
 
@@ -662,7 +662,7 @@ def test_hypotheses_that_are_not_those_scored_do_not_count(
 def test_under_one_seed_variants_share_weights_and_order(file: Path, tmp_path: Path) -> None:
     """Trained for real, but at a rate at which nothing moves: the weights kept are the initial ones."""
     path = file.with_name("paired.toml")
-    text = file.read_text().replace('["mean", "scaled-dot"]', json.dumps(ATTENTIONS))
+    text = file.read_text().replace('["mean", "scaled-dot"]', json.dumps(CLASSIC))
     text = text.replace(
         "[settings.data]", '[settings.data]\ntrain = "test"'
     )  # the order of 60 pairs is enough
@@ -670,7 +670,7 @@ def test_under_one_seed_variants_share_weights_and_order(file: Path, tmp_path: P
     study = read_study(path)
     shared: dict[int, Arrays] = {}
     plans: dict[int, list[list[int]]] = {}
-    for planned in study.runs[: len(ATTENTIONS) + 1]:  # all with the first seed, one with the second
+    for planned in study.runs[: len(CLASSIC) + 1]:  # all with the first seed, one with the second
         run = start(planned.config, tmp_path / planned.path)
         train(run, CPU, Silent())
         weights = {name: w for name, w in run.load_model().items() if not name.startswith("attention.")}

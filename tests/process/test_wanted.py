@@ -282,9 +282,8 @@ def told_where_to_look(
     source = model.encode(torch.tensor([[*ids, EOS]]), torch.ones(1, len(ids) + 1, dtype=torch.bool))
     assert one.hypothesis is not None
     g = model.states(torch.tensor([[BOS, *one.hypothesis.ids[:subwords]]]), source)[:, -1:]
-    leading = (1, 4) if model.config.attention == "multi-head" else (1,)
-    told = torch.tensor(weights, dtype=torch.float32).expand(*leading, -1, -1)
-    context = model.attention.mix(told, source.memory)
+    told = torch.tensor(weights, dtype=torch.float32).expand(1, model.config.attention_heads, -1, -1)
+    context = model.attention.combine(told, source.memory)
     logits = model.output(torch.cat([context, g.expand(-1, len(weights), -1)], dim=-1))
     found: Numbers = logits.log_softmax(-1)[0].double().numpy()
     return found

@@ -28,6 +28,7 @@ from augenmerk.translation.decoding import ModelDecoder
 from augenmerk.web.bundle import Bundle, make_bundle
 from augenmerk.web.examples import describe_heads, make_example
 from tests.support.decoding import search
+from tests.support.mechanisms import CLASSIC
 from tests.support.node import Node, run_node
 from tests.support.runs import SharedRuns, tiny
 from tests.unit.test_text import PAIRS
@@ -55,7 +56,8 @@ SEARCHES: list[dict[str, Any]] = [
     {"beam": 2, "n_best": 2, "length_penalty": 1.0},
     {"beam": 5, "n_best": 3, "length_penalty": 0.6},
 ]
-CASES = list(product(MODELS, ATTENTIONS))
+CASES = list(product(MODELS, CLASSIC))
+NEWER = [name for name in ATTENTIONS if name not in CLASSIC]
 any_case = pytest.mark.parametrize(("architecture", "attention"), CASES)
 STEPS, WIDTH = 3, 3
 PAIRWISE = (("word", 1, False), ("word", 2, True), ("bpe", 1, True), ("bpe", 2, False))
@@ -209,6 +211,20 @@ def test_encoder_and_steps_are_those_of_python(node: Node, architecture: str, at
             assert_close(step["weights"], weights)
 
 
+@pytest.mark.parametrize("attention", NEWER)
+def test_newer_mechanisms_are_those_of_python(node: Node, attention: str) -> None:
+    """One kind of each architecture, with all that the page does with attention."""
+    for architecture in MODELS:
+        variant = make(architecture, attention, "word", 2, True)
+        [expected] = variant.translator.translate([SENTENCES[0]], beam=3, heads=True)
+        asked = {"beam": 3, "heads": "cross"}
+        found = translate(node, variant.bundle, asked)
+        assert_same(found, expected_translations(variant, SENTENCES, {"beam": 3}))
+        assert_same(found[0]["heads"], describe_heads(expected, "cross"))
+    test_no_other_attention_makes_a_wanted_word_likelier(node, attention)
+    test_the_next_word_is_predicted(node, "gru", attention)
+
+
 def translate(node: Node, bundle: Bundle, settings: Mapping[str, Any]) -> list[Any]:
     """Translates all sentences in JavaScript."""
     return call(node, bundle, [["translate", text, settings] for text in SENTENCES])
@@ -310,10 +326,10 @@ class ToldDecoder(ModelDecoder):
         if at in changed:
             model = self._model
             assert isinstance(model, GRUTranslator)
-            g = new[-1]  # of the last layer
+            g = new[model.config.layers - 1]
             weights = np.broadcast_to(np.float32(changed[at]), weights.shape)
             alpha = np.repeat(weights[:, None], model.attention.heads, axis=1)
-            a = model.attention.mix(alpha, self._source.memory)
+            a = model.attention.combine(alpha, self._source.memory)
             log_probs = log_softmax(model.output(a, g))
         if at < len(prefix):
             others = np.arange(log_probs.shape[2]) != prefix[at]
@@ -322,7 +338,7 @@ class ToldDecoder(ModelDecoder):
 
 
 @pytest.mark.parametrize("layers", [1, 2])
-@pytest.mark.parametrize("attention", [one for one in ATTENTIONS if one != "none"])
+@pytest.mark.parametrize("attention", ["coverage", *(one for one in CLASSIC if one != "none")])
 def test_a_translation_goes_on_from_a_prefix_under_changed_attention(
     node: Node, attention: str, layers: int
 ) -> None:
@@ -367,7 +383,7 @@ def test_a_prefix_of_a_transformer_and_its_tree(node: Node) -> None:
     assert all(node["step"] >= 3 for node in nodes[3:])
 
 
-@pytest.mark.parametrize("attention", ATTENTIONS)
+@pytest.mark.parametrize("attention", CLASSIC)
 @pytest.mark.parametrize("architecture", MODELS)
 def test_the_next_word_is_predicted(node: Node, architecture: str, attention: str) -> None:
     variant = make(architecture, attention, layers=2)
@@ -402,7 +418,7 @@ def test_weights_are_made_to_sum_to_one(node: Node) -> None:
     assert_same(twice, once)
 
 
-@pytest.mark.parametrize("attention", [one for one in ATTENTIONS if one != "none"])
+@pytest.mark.parametrize("attention", [one for one in CLASSIC if one != "none"])
 def test_no_other_attention_makes_a_wanted_word_likelier(node: Node, attention: str) -> None:
     variant = make(attention=attention, tied=True)
     tokens = [EOS, 60, 120, 299]
@@ -492,9 +508,9 @@ def test_broken_bundles_are_refused_with_a_reason(node: Node) -> None:
     bundle = for_page(make().bundle)
     settings, tensors = bundle["settings"], bundle["settings"]["tensors"]
     wider = {**settings["config"], "model": {**settings["config"]["model"], "hidden": 11}}
-    lack, formats = {"name": tensors[0]["name"]}, {"format": 2, "expected": 1}
+    lack, formats = {"name": tensors[0]["name"]}, {"format": 3, "expected": 2}
     for change, reason in (
-        ({"settings": {**settings, "format": 2}}, {"code": "otherFormat", "values": formats}),
+        ({"settings": {**settings, "format": 3}}, {"code": "otherFormat", "values": formats}),
         ({"settings": {**settings, "tensors": tensors[1:]}}, {"code": "weightsLack", "values": lack}),
         ({"settings": {**settings, "config": wider}}, {"code": "weightsShape"}),
         ({"weights": bundle["weights"][:1000]}, {"code": "weightsEnd"}),

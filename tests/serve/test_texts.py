@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 import augenmerk
 from augenmerk import Translation
-from augenmerk.base.config import ATTENTIONS
 from augenmerk.serve.registry import ModelRegistry
 from augenmerk.translation import Translator
 from augenmerk.translation.decoding import LEAST_WEIGHT, MOST_MISSING, find_gap
 from tests.support.command import COMMAND, run_command, run_json
+from tests.support.mechanisms import CLASSIC
 from tests.support.runs import SharedRuns, tiny
 from tests.support.serving import Serving, serving
 
@@ -177,7 +177,7 @@ def test_a_translation_that_is_given_may_leave_something_out(translator: Transla
     assert translator.score(source, whole).uncovered is None
 
 
-@pytest.mark.parametrize("attention", ATTENTIONS)
+@pytest.mark.parametrize("attention", CLASSIC)
 def test_attention_that_tells_nothing_reports_nothing(
     attention: str, shared_runs: SharedRuns, tmp_path: Path
 ) -> None:

@@ -5,6 +5,8 @@ from torch import nn
 from torch.nn import functional as F
 
 from augenmerk.base.config import ModelConfig
+from augenmerk.mechanisms.classic import ScaledDot
+from augenmerk.mechanisms.remembering import Coverage as BundledCoverage
 from augenmerk.model.attention import Attention, Memory, ScaledDotAttention, masked_softmax
 
 # mypy: ignore-errors
@@ -139,6 +141,19 @@ class OnlyFloat32(Right):
 
     def fused_query(self, queries):
         return None
+
+
+class SharedState(BundledCoverage):
+    """All hypotheses of a sentence know what any of them has looked at."""
+
+    def step(self, queries, memory, state):
+        weights, (seen,) = super().step(queries, memory, (state[0].mean(axis=1, keepdims=True),))
+        return weights, (seen,)
+
+
+class OnlyTorch(ScaledDot):
+    def scores(self, queries, memory):
+        return torch.tanh(super().scores(queries, memory))
 
 
 # Further mistakes, which several rules find: the first of them explains it.

@@ -9,7 +9,7 @@ import augenmerk
 PACKAGE = Path(augenmerk.__file__).parent
 
 ROOMS = (
-    *("base", "text", "cluster", "data", "drawing", "search", "inference", "model", "run"),
+    *("base", "text", "mechanisms", "cluster", "data", "drawing", "search", "inference", "model", "run"),
     *("translation", "evaluation", "analysis", "training", "theory", "lab", "study", "web", "serve", "bench"),
     *("api", "assignment", "cli"),
 )
@@ -18,22 +18,23 @@ ROOMS = (
 ONLY = {
     "base": set[str](),
     "text": {"base"},
+    "mechanisms": {"base"},
     "cluster": {"base"},
     "data": {"base", "cluster", "text"},
     "drawing": {"base", "text"},
-    "search": {"base", "text"},
-    "inference": {"base", "search", "text"},
-    "model": {"base", "inference", "search", "text"},
+    "search": {"base", "mechanisms", "text"},
+    "inference": {"base", "mechanisms", "search", "text"},
+    "model": {"base", "inference", "mechanisms", "search", "text"},
     "run": {"base", "text"},
     "theory": {"base", "drawing"},
     "lab": {"base", "drawing", "theory"},
-    "web": {"analysis", "base", "drawing", "inference", "run", "text", "theory", "translation"},
+    "web": {"analysis", "base", "drawing", "inference", "mechanisms", "run", "text", "theory", "translation"},
 }
 """Rooms that may import less than their position permits."""
 
 # What is made of translations takes their attention as numpy arrays.
 WITHOUT_TORCH = (
-    *("cluster", "inference", "drawing", "web", "serve", "theory"),
+    *("cluster", "mechanisms", "inference", "drawing", "web", "serve", "theory"),
     *(
         "translation/translation.py",
         "translation/data.py",

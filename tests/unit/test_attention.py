@@ -10,12 +10,9 @@ from torch import Tensor
 
 from augenmerk import Dummy, MeanPool, SingleQueryScaledDotProductAttention
 from augenmerk.base.config import ATTENTIONS, ModelConfig
+from augenmerk.mechanisms.classic import Additive, Bilinear, Dot, MultiHead, ScaledDot
 from augenmerk.model.attention import (
-    AdditiveAttention,
     Attention,
-    BilinearAttention,
-    DotAttention,
-    MultiHeadAttention,
     ScaledDotAttention,
     make_attention,
 )
@@ -69,14 +66,14 @@ def expected_weights(attention: Attention, g: Tensor, h: Tensor) -> Tensor:
     scores = []
     for h_t in h:
         match attention:
-            case ScaledDotAttention():
+            case ScaledDot():
                 q, k = attention.W_q.weight @ g, attention.W_k.weight @ h_t
                 scores.append(q @ k / math.sqrt(len(k)))
-            case DotAttention():
+            case Dot():
                 scores.append(g @ (h_t[:H] + h_t[H:]))
-            case BilinearAttention():
+            case Bilinear():
                 scores.append(g @ attention.W.weight @ h_t)
-            case AdditiveAttention():
+            case Additive():
                 inside = attention.W_q.weight @ g + attention.W_k.weight @ h_t + attention.W_k.bias
                 scores.append(attention.w.weight[0] @ torch.tanh(inside))
             case _:
@@ -110,7 +107,7 @@ def test_mean_and_none() -> None:
 def test_multi_head_is_torchs_own() -> None:
     """Against nn.MultiheadAttention, an independent implementation, on the same weights."""
     attention = mechanism("multi-head")
-    assert isinstance(attention, MultiHeadAttention)
+    assert isinstance(attention, MultiHead)
     queries, states, mask = inputs()
     theirs = torch.nn.MultiheadAttention(
         8, 2, bias=False, kdim=2 * H, vdim=2 * H, batch_first=True, dtype=torch.float64

@@ -9,8 +9,9 @@ import pytest
 
 from augenmerk import AugenmerkError, load_mechanism
 from augenmerk.base.config import ATTENTIONS, ModelConfig
+from augenmerk.mechanisms.custom import CUSTOM_MECHANISMS
 from augenmerk.model import trial
-from augenmerk.model.attention import CUSTOM_MECHANISMS, make_attention
+from augenmerk.model.attention import make_attention
 from augenmerk.model.trial import RULES, check_rule, try_mechanism
 
 WRONG = Path(__file__).parents[1] / "support" / "wrong_mechanisms.py"
@@ -26,6 +27,8 @@ ONE_RULE = {
     "MeanOfEverything": (trial.padding_changes_nothing, "its context changes if a sentence is padded"),
     "SmoothedOverBatch": (trial.sentences_are_independent, "depends on the other sentences of the batch"),
     "Coverage": (trial.queries_are_independent, "depends on the other queries of the call, as coverage does"),
+    "SharedState": (trial.hypotheses_are_independent, "the result for one hypothesis depends on the others"),
+    "OnlyTorch": (trial.numpy_computes_the_same, "it failed in line 1"),
     "OtherFusedScale": (trial.both_paths_agree, "its context differs with need_weights=False"),
     "GatedOutside": (trial.weights_make_the_context, "its context is not `mix` of its weights"),
     "Unused": (trial.every_parameter_learns, "no gradient reaches the parameter temperature"),
@@ -74,7 +77,7 @@ def test_only_one_rule_finds_the_mistake_and_names_it(name: str) -> None:
         ("StatefulCoverage", "depends on an earlier call"),
         ("Stashing", "depends on an earlier call"),
         ("OtherSizes", "it failed (RuntimeError: "),
-        ("Empty", "it defines neither `scores` nor `attend`"),
+        ("Empty", "it defines none of `product`, `scores`, `weights` and `step`, nor `attend`"),
         ("Unbuildable", "cannot be built (AttributeError: 'ModelConfig' object has no attribute 'width')"),
     ],
 )

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from augenmerk.base.config import ATTENTIONS, ModelConfig, SearchConfig
+from augenmerk.base.config import ModelConfig, SearchConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.bench.training import TorchTransformer
 from augenmerk.model.transformer import (
@@ -23,6 +23,7 @@ from augenmerk.model.transformer import (
 from augenmerk.text.batching import Batch, ParallelTokens
 from augenmerk.text.tokenizer import BOS, EOS
 from tests.support.decoding import decode, score
+from tests.support.mechanisms import TRIED
 
 V = 24
 POSITIONS = ("sinusoidal", "learnt", "rotary")
@@ -73,7 +74,7 @@ def batch_of(lengths: Sequence[tuple[int, int]], seed: int = 1) -> Batch:
 # What GRUs and Transformers have in common is in test_translator.py.
 
 
-@pytest.mark.parametrize(("attention", "positions"), [*zip(ATTENTIONS, POSITIONS * 3, strict=False)])
+@pytest.mark.parametrize(("attention", "positions"), [*zip(TRIED, POSITIONS * 3, strict=False)])
 @torch.no_grad()
 def test_the_weights_of_all_heads(attention: str, positions: str) -> None:
     """Shapes, rows that sum to 1, nothing on padding or on words to come, and the mean that is returned."""

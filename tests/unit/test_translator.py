@@ -9,11 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from augenmerk.base.config import ATTENTIONS, ModelConfig
+from augenmerk.base.config import ModelConfig
 from augenmerk.bench.training import StepByStep
 from augenmerk.model.gru import GRUTranslator
 from augenmerk.model.interface import TranslationModel, build_model
 from augenmerk.text.batching import Batch, ParallelTokens
+from tests.support.mechanisms import TRIED
 from tests.unit.test_transformer import POSITIONS, transformer
 
 V_SOURCE, V_TARGET = 30, 25
@@ -52,7 +53,7 @@ MODELS: list[tuple[Callable[..., TranslationModel], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("make", "shape"), MODELS)
-@pytest.mark.parametrize("attention", ATTENTIONS)
+@pytest.mark.parametrize("attention", TRIED)
 @torch.no_grad()
 def test_forward_is_step_by_step(
     make: Callable[..., TranslationModel], attention: str, shape: dict[str, Any]
@@ -70,7 +71,7 @@ def test_forward_is_step_by_step(
         torch.testing.assert_close(weights[:, i], alpha[:, 0])
 
 
-@pytest.mark.parametrize("attention", ATTENTIONS)
+@pytest.mark.parametrize("attention", TRIED)
 @settings(max_examples=8)
 @given(
     lengths=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=5),
@@ -123,7 +124,7 @@ def test_the_encoder_is_torchs_own() -> None:
     torch.testing.assert_close(end, torch.cat([last[0], last[1]], dim=-1))
 
 
-@pytest.mark.parametrize("attention", ATTENTIONS)
+@pytest.mark.parametrize("attention", TRIED)
 def test_the_loop_gives_the_same_loss_and_gradients(attention: str) -> None:
     model, batch = translator(attention), batch_of([(5, 4), (3, 6), (1, 1), (7, 3)])
 
@@ -170,7 +171,7 @@ def test_mechanisms_begin_with_the_same_weights_elsewhere(settings: dict[str, ob
         return build_model(config, V_SOURCE, V_TARGET).state_dict()
 
     first = beginning("none")
-    for attention in ATTENTIONS:
+    for attention in TRIED:
         found = beginning(attention)
         elsewhere = {name for name in found if not name.startswith(("attention.", "attentions."))}
         assert elsewhere == first.keys()

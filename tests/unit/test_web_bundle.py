@@ -43,7 +43,7 @@ def test_an_ensemble_and_a_mechanism_of_ones_own_are_refused() -> None:
         make_bundle(translator, "two")
     config = RunConfig(model=ModelConfig(attention="mine.py:Mine"))
     tokenizers = TokenizerPair.train(PAIRS, TextConfig(unit="word"))
-    with pytest.raises(AugenmerkError, match=r"'mine\.py:Mine', is written in Python"):
+    with pytest.raises(AugenmerkError, match=r"give --attention PATH/mine\.py:Mine"):
         make_bundle(Translator([load().model], tokenizers, config), "mine")
 
 

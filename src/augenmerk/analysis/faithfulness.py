@@ -122,10 +122,10 @@ def _score_with_replacements(model: GRUTranslator, batch: Batch, seed: int) -> l
     """
     source = model.encode(batch.src, batch.src_mask)
     g = model.states(batch.tgt_in, source)
-    weights = model.attention.weights(g, source.memory)  # (B, [N,] T, S)
+    weights = model.attention.weigh(g, source.memory)  # (B, N, T, S)
 
     def log_probabilities(weights: Tensor) -> Tensor:
-        features = torch.cat([model.attention.mix(weights, source.memory), g], dim=-1)
+        features = torch.cat([model.attention.combine(weights, source.memory), g], dim=-1)
         return _score_targets(model, features, batch)
 
     uniform = _uniform_weights(weights, batch.src_mask)
@@ -144,13 +144,13 @@ def _score_targets(model: TranslationModel, features: Tensor, batch: Batch) -> T
 
 
 def _uniform_weights(weights: Tensor, src_mask: Tensor) -> Tensor:
-    """Returns uniform weights over real source positions, in the shape of `weights` (B, [N,] T, S)."""
+    """Returns uniform weights over real source positions, in the shape of `weights` (B, N, T, S)."""
     uniform = (src_mask / src_mask.sum(dim=1, keepdim=True)).to(weights.dtype)  # (B, S)
-    return uniform.view(len(uniform), *[1] * (weights.dim() - 2), -1).expand_as(weights)
+    return uniform[:, None, None].expand_as(weights)
 
 
 def permute_weights(weights: Tensor, lengths: Sequence[int], seed: int) -> Tensor:
-    """Permutes the weights (B, [N,] T, S) of each target position over the real source positions.
+    """Permutes the weights (B, N, T, S) of each target position over the real source positions.
 
     All heads get the same permutation, and a sentence's does not depend on the other sentences.
     """
@@ -160,9 +160,7 @@ def permute_weights(weights: Tensor, lengths: Sequence[int], seed: int) -> Tenso
         generator = torch.Generator().manual_seed(seed)
         keys[sentence, :, :length] = torch.rand((T, length), generator=generator)
     order = keys.argsort(dim=-1, stable=True).to(weights.device)  # padding stays last
-    if weights.dim() == 4:
-        order = order[:, None].expand_as(weights)
-    return weights.gather(-1, order)
+    return weights.gather(-1, order[:, None].expand_as(weights))
 
 
 def summarise(measured: Sequence[Faithfulness]) -> dict[str, Any]:
@@ -256,11 +254,8 @@ def _look_alike_with(layer: int, head: int) -> Look:
         if number + 1 != layer:
             return attention.attend(queries, memory, need_weights=False)[0]
         assert memory.mask is not None
-        weights = attention.weights(queries, memory).clone()
-        uniform = _uniform_weights(weights, memory.mask)
-        if weights.dim() == 3:  # a mechanism without heads
-            return attention.mix(uniform, memory)
-        weights[:, head - 1] = uniform[:, head - 1]
-        return attention.mix(weights, memory)
+        weights = attention.weigh(queries, memory).clone()
+        weights[:, head - 1] = _uniform_weights(weights, memory.mask)[:, head - 1]
+        return attention.combine(weights, memory)
 
     return look

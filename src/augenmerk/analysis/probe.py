@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.model.attention import Attention, Memory, MultiHeadAttention
+from augenmerk.model.attention import Attention, Memory
 from augenmerk.model.gru import GRUTranslator
 from augenmerk.model.interface import TranslationModel
 from augenmerk.model.transformer import TransformerTranslator
@@ -77,15 +77,12 @@ def _project(
     name: str, attention: Attention, states: Tensor, memory: Memory, head: int
 ) -> tuple[Tensor, Tensor, float]:
     """Returns queries (T, K), keys (S, K) and the scale of their products."""
-    heads = attention.heads if isinstance(attention, MultiHeadAttention) else 1
-    check_number("head", head + 1, heads)
-    if isinstance(attention, MultiHeadAttention):
-        queries, keys = attention.split_queries_and_keys(states, memory)
-        return queries[0, head], keys[0, head], attention.scale
-    fused = attention.fused_query(states)
-    if fused is None:
+    check_number("head", head + 1, attention.heads)
+    factors = attention.factors(states, memory)
+    if factors is None:
         raise AugenmerkError(
             f"The attention of this model is '{name}', which is no product of queries "
             "and keys; take a run with scaled-dot, dot, bilinear or multi-head."
         )
-    return fused[0][0], memory.keys[0], fused[1]
+    queries, keys, scale = factors
+    return (queries[0, head], keys[0, head], scale) if attention.has_heads else (queries[0], keys[0], scale)

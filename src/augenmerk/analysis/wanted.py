@@ -36,7 +36,8 @@ from numpy.typing import NDArray
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.inference.gru import GRUTranslator
-from augenmerk.inference.model import Floats, softmax
+from augenmerk.inference.model import Floats
+from augenmerk.mechanisms.arrays import softmax
 from augenmerk.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from augenmerk.text.words import detokenise, split_words
 from augenmerk.translation import Translation, Translator
@@ -372,7 +373,7 @@ def _split_logits(
     g = model.states(np.array([target]), read)  # (1, T, H)
     S = len(source)
     each_alone = np.broadcast_to(np.eye(S, dtype=g.dtype), (1, model.attention.heads, S, S))
-    v = model.attention.mix(each_alone, read.memory)  # (1, S, size of a context)
+    v = model.attention.combine(each_alone, read.memory)  # (1, S, size of a context)
     a, _ = model.attention.attend(g, read.memory)  # (1, T, size of a context)
 
     def output(a: Floats, g: Floats) -> Floats:

@@ -14,7 +14,7 @@ from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.frames import as_list
 from augenmerk.base.settings import Overrides, format_value, list_overrides
 from augenmerk.data import BadLineError
-from augenmerk.model.custom import find_name
+from augenmerk.mechanisms.custom import find_name
 from augenmerk.run.directory import RunDirectory
 from augenmerk.training import distributed, start
 from augenmerk.training.display import TrainingDisplay, began_better, describe_run
@@ -24,7 +24,7 @@ from augenmerk.training.loop import TrainingInterrupted, choose_threads
 from augenmerk.training.loop import train as run_loop
 
 if TYPE_CHECKING:
-    from augenmerk.model.attention import Attention
+    from augenmerk.mechanisms import Mechanism
 
 
 def train(
@@ -33,7 +33,7 @@ def train(
     data: str | Path | None = None,
     source_language: str | None = None,
     target_language: str | None = None,
-    attention: "str | type[Attention] | None" = None,
+    attention: "str | type[Mechanism] | None" = None,
     seed: int | None = None,
     epochs: int | None = None,
     out: str | Path | None = None,
@@ -52,7 +52,7 @@ def train(
 ) -> Run:
     """Trains a run with a progress bar, or resumes one; takes what `augenmerk train` takes.
 
-    `attention` may also be a class that derives from `augenmerk.Attention`; the run records its source.
+    `attention` may also be a class that derives from `augenmerk.Mechanism`; the run records its source.
     Single settings of the run are in `settings`, `{"train.lr": 0.002}`, or keywords: `train={"lr": 0.002}`.
     Ctrl-C raises TrainingInterrupted, a KeyboardInterrupt, when the run is saved; `continue_with` words in
     its text how to continue the run in a folder.

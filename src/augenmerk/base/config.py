@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import tomli_w
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 
-from augenmerk.base.entries import ARCHITECTURES, DATASETS, MECHANISMS, Architecture, check_heads
+from augenmerk.base.entries import ARCHITECTURES, CUSTOM, DATASETS, MECHANISMS, Architecture, check_heads
 from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.base.files import read_text
 from augenmerk.base.settings import (
@@ -109,14 +109,14 @@ class ModelConfig(Settings):
 
     @property
     def attention_heads(self) -> int:
-        """The number of heads that attend to the source; custom mechanisms count as one."""
-        mechanism = MECHANISMS.get(self.attention)
+        """The number of heads that attend to the source; mechanisms in torch alone count as one."""
+        mechanism = MECHANISMS.get(self.attention) or CUSTOM.get(self.attention)
         return self.heads if mechanism and mechanism.has_heads else 1
 
     def runs_in(self, engine: Literal["numpy", "browser"]) -> bool:
         """Returns whether both the architecture and the mechanism are there without torch."""
-        parts = self.entry, MECHANISMS.get(self.attention)
-        return all(part and (part.numpy_class if engine == "numpy" else part.in_browser) for part in parts)
+        has_architecture = self.entry.numpy_class if engine == "numpy" else self.entry.in_browser
+        return bool(has_architecture) and (self.attention in MECHANISMS or self.attention in CUSTOM)
 
     @field_validator("attention")
     @classmethod

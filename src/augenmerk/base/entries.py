@@ -14,8 +14,93 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
-    """Where the code of a mechanism, or of an architecture, is. Classes are named MODULE:CLASS."""
+class Mechanism:
+    """What the package needs to know about a mechanism. It runs in torch, in numpy and in exported pages."""
+
+    code: str
+    """Its class, MODULE:CLASS."""
+    has_heads: bool = False
+    """Whether it has several heads, `model.heads`."""
+    paper: str = ""
+    """Who proposed it."""
+    use: str = ""
+    """When to use it, in a sentence."""
+
+
+def _mechanism(code: str, paper: str, use: str, *, has_heads: bool = False) -> Mechanism:
+    return Mechanism(code=f"augenmerk.mechanisms.{code}", paper=paper, use=use, has_heads=has_heads)
+
+
+MECHANISMS: dict[str, Mechanism] = {
+    "none": _mechanism(
+        "classic:Nothing", "the encoder-decoder of Cho et al. 2014", "To see what attention adds."
+    ),
+    "mean": _mechanism("classic:Mean", "a baseline", "To see what selecting words adds."),
+    "scaled-dot": _mechanism("classic:ScaledDot", "Vaswani et al. 2017, one head", "The default."),
+    "dot": _mechanism(
+        "classic:Dot", 'Luong, Pham and Manning 2015, "dot"', "To do without parameters in the attention."
+    ),
+    "bilinear": _mechanism(
+        "classic:Bilinear", 'Luong, Pham and Manning 2015, "general"', "To see what scaling adds."
+    ),
+    "additive": _mechanism(
+        "classic:Additive", "Bahdanau, Cho and Bengio 2015", "For small models, where its cost is small."
+    ),
+    "multi-head": _mechanism(
+        "classic:MultiHead",
+        "Vaswani et al. 2017",
+        "In a Transformer, and where one word needs several others.",
+        has_heads=True,
+    ),
+    "sparsemax": _mechanism(
+        "sparse:Sparsemax", "Martins and Astudillo 2016", "For maps with few cells, where most weights are 0."
+    ),
+    "entmax": _mechanism(
+        "sparse:Entmax", "Peters, Niculae and Martins 2019", "Sparse, but with smoother gradients."
+    ),
+    "top-k": _mechanism(
+        "sparse:TopK", "Gupta et al. 2021", "To see how many words a decoder needs: here four."
+    ),
+    "sigmoid": _mechanism(
+        "sparse:Sigmoid",
+        "Ramapuram et al. 2025, here divided by the sum",
+        "Where many words matter alike: no word can push another away by an exponential.",
+    ),
+    "cosine": _mechanism(
+        "similarity:Cosine", "Graves, Wayne and Danihelka 2014", "Where long vectors attract too much."
+    ),
+    "linear": _mechanism(
+        "similarity:Linear", "Katharopoulos et al. 2020", "To see what the exponential of the softmax adds."
+    ),
+    "gated": _mechanism(
+        "similarity:Gated", "a gate on each value", "To let the decoder take little from any word."
+    ),
+    "gaussian": _mechanism(
+        "places:Gaussian", "after Graves 2013", "To see how far places alone lead, without words."
+    ),
+    "local": _mechanism(
+        "places:Local", 'Luong, Pham and Manning 2015, "local-p"', "For long sentences in similar order."
+    ),
+    "coverage": _mechanism(
+        "remembering:Coverage",
+        "Tu et al. 2016; See, Liu and Manning 2017",
+        "Against words left out or repeated.",
+    ),
+    "location": _mechanism(
+        "remembering:Location", "Chorowski et al. 2015", "Where source and target have a similar order."
+    ),
+    "monotonic": _mechanism(
+        "remembering:Monotonic", "Raffel et al. 2017, expected", "Where the order is the same on both sides."
+    ),
+}
+"""Every mechanism by its name in the settings."""
+CUSTOM: dict[str, Mechanism] = {}
+"""Those in the user's files that were loaded, but for those written in torch alone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Architecture:
+    """What the package needs to know about an architecture. Classes are named MODULE:CLASS."""
 
     torch_class: str
     """The class that is trained."""
@@ -23,40 +108,6 @@ class Entry:
     """The same for translating on a CPU without torch. If there is none, torch translates."""
     in_browser: bool = False
     """Whether `web/engine` has it too, so that a run can be exported as a page."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Mechanism(Entry):
-    """What the package needs to know about a mechanism."""
-
-    has_heads: bool = False
-    """Whether it has several heads, `model.heads`."""
-
-
-def _everywhere(name: str, *, has_heads: bool = False) -> Mechanism:
-    return Mechanism(
-        torch_class=f"augenmerk.model.attention:{name}",
-        numpy_class=f"augenmerk.inference.model:{name}",
-        in_browser=True,
-        has_heads=has_heads,
-    )
-
-
-MECHANISMS: dict[str, Mechanism] = {
-    "none": _everywhere("NoAttention"),
-    "mean": _everywhere("MeanAttention"),
-    "scaled-dot": _everywhere("ScaledDotAttention"),
-    "dot": _everywhere("DotAttention"),
-    "bilinear": _everywhere("BilinearAttention"),
-    "additive": _everywhere("AdditiveAttention"),
-    "multi-head": _everywhere("MultiHeadAttention", has_heads=True),
-}
-"""Every mechanism by its name in the settings; custom ones, in the user's files, are not among them."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Architecture(Entry):
-    """What the package needs to know about an architecture besides its classes."""
 
     title: str
     """Its name in sentences."""

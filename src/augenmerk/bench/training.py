@@ -19,7 +19,7 @@ from augenmerk.base.config import RunConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.bench.machine import PeakMemory, matrix_rate, timed
 from augenmerk.data import Bitext
-from augenmerk.model.attention import MultiHeadAttention
+from augenmerk.mechanisms.classic import MultiHead
 from augenmerk.model.gru import GRUTranslator
 from augenmerk.model.interface import TranslationModel, build_model
 from augenmerk.model.transformer import TransformerTranslator
@@ -271,7 +271,7 @@ class TorchTransformer(PlainModel):
 @torch.no_grad()
 def _copy_attention(ours: nn.Module, theirs: nn.Module) -> None:
     """Copies the matrices; torch's attention has biases too, which are set to 0."""
-    assert isinstance(ours, MultiHeadAttention)
+    assert isinstance(ours, MultiHead)
     assert isinstance(theirs, nn.MultiheadAttention)
     assert theirs.in_proj_weight is not None
     for parameter in theirs.parameters():

@@ -50,11 +50,13 @@ def export(
         Option("--theory", help="Write the theory lab instead: a query to drag, and questions 1.1 to 1.7."),
     ] = False,
     overwrite: Annotated[bool, Option("--overwrite", help="Replace existing files.")] = False,
+    attention: options.Mechanisms = None,
     json: options.Json = False,
 ) -> None:
     """Write a run as a web page that translates and shows attention without a server."""
     from augenmerk.web.export import export
 
+    options.load_mechanisms(attention)
     done = export(out, runs or [], beam=beam, examples=example or [], theory=theory, overwrite=overwrite)
     print_shown(done, err())
     if json:

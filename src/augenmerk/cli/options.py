@@ -90,7 +90,7 @@ RayAddress = Annotated[
 def load_mechanisms(named: list[str] | None) -> None:
     """Loads attention mechanisms from files that the user named."""
     if named:
-        from augenmerk.model.custom import load_mechanisms as load
+        from augenmerk.mechanisms.custom import load_mechanisms as load
 
         load(named)
 

@@ -4,5 +4,5 @@ They have the letters and the order of `augenmerk.model`, which trains them, and
 rounding; tests compare the two. There is no dropout, no gradient, and nothing changes a model once it is
 built, so several threads may use one at once.
 
-May import: base, text and search. Read first: `gru.py`, then `model.py`.
+May import: base, text, mechanisms and search. Read first: `gru.py`, then `model.py`.
 """

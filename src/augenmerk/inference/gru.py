@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from augenmerk.base.config import ModelConfig, padded
+from augenmerk.inference.attention import make_attention
 from augenmerk.inference.model import (
     Floats,
     InferenceModel,
@@ -21,7 +22,6 @@ from augenmerk.inference.model import (
     Mask,
     StackedLinear,
     Weights,
-    make_attention,
 )
 from augenmerk.search.decoder import AttentionWeights, Memory, Source, State
 from augenmerk.text.batching import Batch
@@ -75,16 +75,21 @@ class GRUTranslator(InferenceModel):
             ends = np.concat([h[row, lengths - 1, : h.shape[2] // 2], h[:, 0, h.shape[2] // 2 :]], axis=-1)
             g_0.append(np.maximum(self.W_s[layer](ends), 0))  # from [hf_S, hb_1]
             x, numbers = h.reshape(B * S, -1), order
-        return Source(self.attention.memory(h, src_mask), tuple(g[:, None] for g in g_0))
+        memory = self.attention.memory(h, src_mask)
+        return Source(memory, (*(g[:, None] for g in g_0), *self.attention.start(memory)))
 
     def step(self, tokens: Integers, state: State, memory: Memory) -> tuple[Floats, Floats, State]:
-        """Computes equations 9 to 12 for one more word of K hypotheses; the state is L x g (B, K, H)."""
+        """Computes equations 9 to 12 for one more word of K hypotheses.
+
+        The state is L x g (B, K, H), followed by that of the attention.
+        """
         B, K = tokens.shape
-        g = self._next_states(tokens.reshape(-1), [layer.reshape(B * K, -1) for layer in state])
+        L = self.config.layers
+        g = self._next_states(tokens.reshape(-1), [layer.reshape(B * K, -1) for layer in state[:L]])
         query = g[-1].reshape(B, K, -1)
-        a, weights = self.attention.attend(query, memory)
+        a, weights, seen = self.attention.advance(query, memory, state[L:])
         log_probs = self.log_softmax(self.output(a, query))
-        return log_probs, weights, tuple(layer.reshape(B, K, -1) for layer in g)
+        return log_probs, weights, (*(layer.reshape(B, K, -1) for layer in g), *seen)
 
     def _next_states(self, tokens: Integers, g: list[Floats]) -> list[Floats]:
         """Computes equations 9 and 10 for one more word (B): g_i from g_{i-1}, L x (B, H)."""
@@ -98,7 +103,7 @@ class GRUTranslator(InferenceModel):
 
     def states(self, tgt_in: Integers, source: Source) -> Floats:
         """Computes equations 9 and 10 for whole targets: g_i (B, T, H), which do not depend on attention."""
-        g = [layer[:, 0] for layer in source.start]  # L x (B, H)
+        g = [layer[:, 0] for layer in source.start[: self.config.layers]]  # L x (B, H)
         found = []
         for tokens in tgt_in.T:
             g = self._next_states(tokens, list(g))
@@ -122,7 +127,7 @@ class GRUTranslator(InferenceModel):
     def attention_weights(self, src: Integers, src_mask: Mask, tgt_in: Integers) -> AttentionWeights:
         """Computes the weights of each head for whole targets; there is one layer."""
         source = self.encode(src, src_mask)
-        return AttentionWeights(self.attention.weights(self.states(tgt_in, source), source.memory)[:, None])
+        return AttentionWeights(self.attention.weigh(self.states(tgt_in, source), source.memory)[:, None])
 
 
 class Gates(NamedTuple):

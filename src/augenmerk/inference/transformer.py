@@ -10,16 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from augenmerk.base.config import LEARNT_POSITIONS, ModelConfig, padded
+from augenmerk.inference.attention import Attention, make_attention
 from augenmerk.inference.model import (
-    Attention,
     Floats,
     InferenceModel,
     Integers,
     Mask,
-    MultiHeadAttention,
     Weights,
-    make_attention,
 )
+from augenmerk.mechanisms.classic import MultiHead
 from augenmerk.search.decoder import AttentionWeights, Memory, Source, State
 from augenmerk.text.batching import Batch
 
@@ -49,8 +48,13 @@ class TransformerTranslator(InferenceModel):
     def encode(self, src: Integers, src_mask: Mask) -> Source:
         """Computes the word representations h of sources (B, S), and each decoder layer's keys and values."""
         h, _ = self._encode(src, src_mask)
-        nothing = np.zeros((len(h), 1, 0, self.config.key), h.dtype)
-        return Source(self._memory(h, src_mask), (nothing,) * (2 * self.config.layers))
+        memory, nothing = self._memory(h, src_mask), np.zeros((len(h), 1, 0, self.config.key), h.dtype)
+        seen = [
+            part
+            for number, attention in enumerate(self.attentions)
+            for part in attention.start(_of_layer(memory, number))
+        ]
+        return Source(memory, (*[nothing] * (2 * self.config.layers), *seen))
 
     def _encode(self, src: Integers, src_mask: Mask) -> tuple[Floats, list[Floats]]:
         """Returns h (B, S, D), and each layer's weights (B, N, S, S)."""
@@ -69,12 +73,16 @@ class TransformerTranslator(InferenceModel):
     def step(self, tokens: Integers, state: State, memory: Memory) -> tuple[Floats, Floats, State]:
         """Computes one more word of K hypotheses.
 
-        The state holds the keys and the values of each layer for the words before: 2L x (B, K, words, size).
+        The state holds the keys and the values of each layer for the words before, 2L x (B, K, words, size),
+        and then the state of each layer's attention.
         """
         B, K = tokens.shape
+        L = self.config.layers
+        seen, each = state[2 * L :], (len(state) - 2 * L) // L
         y = self.embed(self.W_b, tokens.reshape(B * K, 1), start=state[0].shape[2])  # (B * K, 1, D)
-        before = [part.reshape(B * K, *part.shape[2:]) for part in state]  # (B * K, words, K)
+        before = [part.reshape(B * K, *part.shape[2:]) for part in state[: 2 * L]]  # (B * K, words, K)
         new_state: list[Floats] = []
+        new_seen: list[Floats] = []
         all_weights = []
         for number, (layer, attention) in enumerate(zip(self.decoder, self.attentions, strict=True)):
             normal = layer.own_norm(y)
@@ -82,12 +90,15 @@ class TransformerTranslator(InferenceModel):
             keys, values = (np.concat([before[2 * number + part], new[part]], axis=1) for part in range(2))
             new_state += (keys, values)
             y, _ = layer.look_back(y, normal, Memory(keys, values, None))
-            y, weights = layer.look_at_source(y.reshape(B, K, -1), attention, _of_layer(memory, number))
-            y = y.reshape(B * K, 1, -1)
-            all_weights.append(weights.mean(axis=1))
+            queries, of_source = layer.cross_norm(y).reshape(B, K, -1), _of_layer(memory, number)
+            a, weights, now = attention.advance(queries, of_source, seen[number * each : (number + 1) * each])
+            y = layer.take_from_source(y, a.reshape(B * K, 1, -1))
+            all_weights.append(weights)
+            new_seen += now
         log_probs = self.log_softmax(self.W_o(self.decoder_norm(y).reshape(B, K, -1)))
         mean: Floats = np.mean(all_weights, axis=0)
-        return log_probs, mean, tuple(part.reshape(B, K, *part.shape[1:]) for part in new_state)
+        own_state = (part.reshape(B, K, *part.shape[1:]) for part in new_state)
+        return log_probs, mean, (*own_state, *new_seen)
 
     def _decode(self, tgt_in: Integers, memory: Memory) -> tuple[Floats, list[Floats], list[Floats]]:
         """Computes g for whole targets (B, T), and each layer's weights at the source and back."""
@@ -98,7 +109,9 @@ class TransformerTranslator(InferenceModel):
             normal = layer.own_norm(y)
             y, weights = layer.look_back(y, normal, layer.own.memory_from(normal)._replace(mask=mask))
             back.append(weights)
-            y, weights = layer.look_at_source(y, attention, _of_layer(memory, number))
+            of_source = _of_layer(memory, number)
+            weights = attention.weigh(layer.cross_norm(y), of_source)
+            y = layer.take_from_source(y, attention.combine(weights, of_source))
             cross.append(weights)
         return self.decoder_norm(y), cross, back
 
@@ -156,11 +169,10 @@ class DecoderLayer:
         weights = self.own.weights(normal, own)
         return y + self.own.mix(weights, own), weights
 
-    def look_at_source(self, y: Floats, attention: Attention, memory: Memory) -> tuple[Floats, Floats]:
-        """Adds what attention finds in the source, then the feed-forward part; returns the weights too."""
-        weights = attention.weights(self.cross_norm(y), memory)
-        y = y + attention.mix(weights, memory)
-        return y + self.feed_forward(y), weights
+    def take_from_source(self, y: Floats, a: Floats) -> Floats:
+        """Adds a, what attention finds in the source for LN(y), then the feed-forward part."""
+        y = y + a
+        return y + self.feed_forward(y)
 
 
 class FeedForward:
@@ -177,14 +189,14 @@ class FeedForward:
         return self.W_2(np.maximum(inner, 0, out=inner))
 
 
-class SelfAttention(MultiHeadAttention):
+class SelfAttention(Attention, MultiHead):
     """Multi-head self-attention; with rotary positions, queries and keys are turned by their positions.
 
     Keys are turned when they are computed, because their positions never change.
     """
 
     def __init__(self, config: ModelConfig, weights: Weights) -> None:
-        super().__init__(config, weights)
+        MultiHead.__init__(self, config, weights)
         self._rotary = config.transformer.positions == "rotary"
 
     def memory_from(self, states: Floats, start: int = 0) -> Memory:
@@ -196,8 +208,8 @@ class SelfAttention(MultiHeadAttention):
         keys = rotate(memory.keys.reshape(B, T, self.heads, -1), np.arange(start, start + T))
         return memory._replace(keys=keys.reshape(B, T, -1))
 
-    def split_queries_and_keys(self, queries: Floats, memory: Memory) -> tuple[Floats, Floats]:
-        q, k = super().split_queries_and_keys(queries, memory)
+    def product(self, queries: Floats, memory: Memory) -> tuple[Floats, Floats]:
+        q, k = super().product(queries, memory)
         if self._rotary:
             # There may be fewer queries than keys: they are the last of the words.
             positions = np.arange(k.shape[2] - q.shape[2], k.shape[2])

@@ -3,5 +3,5 @@
 To add an architecture, write a `TranslationModel` in its own file and add an entry to
 `augenmerk.base.entries`.
 
-May import: base, text, search and inference. Read first: `attention.py`, then `gru.py`.
+May import: base, text, mechanisms, search and inference. Read first: `attention.py`, then `gru.py`.
 """

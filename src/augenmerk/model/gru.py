@@ -79,7 +79,8 @@ class GRUTranslator(TranslationModel):
         z = self.embedding_dropout(embed(src, self.W_z))  # (B, S, E)
         h, ends = self.encoder(z, src_mask)  # (B, S, D), L x (B, D)
         g_0 = torch.stack([torch.relu(W_s(end)) for W_s, end in zip(self.W_s, ends, strict=True)], dim=1)
-        return Source(self.attention.memory(h, src_mask), (g_0[:, None],))  # g_0 (B, 1, L, H)
+        memory = self.attention.memory(h, src_mask)
+        return Source(memory, (g_0[:, None], *self.attention.start(memory)))  # g_0 (B, 1, L, H)
 
     def decode(
         self, tgt_in: Tensor, source: Source, tgt_mask: Tensor | None = None, *, need_weights: bool = False
@@ -92,8 +93,7 @@ class GRUTranslator(TranslationModel):
     def attention_weights(self, src: Tensor, src_mask: Tensor, tgt_in: Tensor) -> AttentionWeights:
         """Computes the weights of each head for whole targets; there is one layer."""
         source = self.encode(src, src_mask)
-        weights = self.attention.weights(self.states(tgt_in, source), source.memory)
-        return AttentionWeights((weights if weights.dim() == 4 else weights[:, None])[:, None])
+        return AttentionWeights(self.attention.weigh(self.states(tgt_in, source), source.memory)[:, None])
 
     def states(self, tgt_in: Tensor, source: Source, tgt_mask: Tensor | None = None) -> Tensor:
         """Computes equations 9 and 10 for whole targets: g_i (B, T, H), which do not depend on attention."""
@@ -119,16 +119,18 @@ class GRUTranslator(TranslationModel):
         return apply_linear(features, self.W_o)
 
     def step(self, tokens: Tensor, state: State, memory: Memory) -> tuple[Tensor, Tensor, State]:
-        """Computes equations 9 to 12 for one more word of K hypotheses; the state is g (B, K, L, H)."""
+        """Computes equations 9 to 12 for one more word of K hypotheses.
+
+        The state is g (B, K, L, H), followed by that of the attention.
+        """
         B, K = tokens.shape
         b = self.W_b(tokens).reshape(B * K, 1, -1)
         g = state[0].flatten(0, 1).transpose(0, 1).contiguous()  # (L, B * K, H)
         output, g = self.decoder(b, g)
         query = output.reshape(B, K, -1)  # (B, K, H)
-        a, weights = self.attention.attend(query, memory)
-        assert weights is not None
+        a, weights, seen = self.attention.advance(query, memory, state[1:])
         log_probs = self.output(torch.cat([a, query], dim=-1)).log_softmax(dim=-1)
-        return log_probs, weights, (g.transpose(0, 1).unflatten(0, (B, K)),)
+        return log_probs, weights, (g.transpose(0, 1).unflatten(0, (B, K)), *seen)
 
     def multiplications(self) -> tuple[int, int]:
         """Returns the multiply-adds that one source token and one target token need in a forward pass."""

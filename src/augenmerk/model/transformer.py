@@ -25,7 +25,7 @@ change when words are added; they are the state of a hypothesis.
 
 import math
 from collections.abc import Callable, Iterator
-from functools import partial
+from itertools import chain
 
 import torch
 from torch import Tensor, nn
@@ -67,7 +67,7 @@ class TransformerTranslator(TranslationModel):
         self.attentions = nn.ModuleList(make_attention(config) for _ in range(L))
         for attention in self.attentions:
             self.init_attention(attention)
-            if isinstance(attention, MultiHeadAttention):
+            if isinstance(attention, Attention) and attention.has_heads:
                 attention.dropout = config.transformer.attention_dropout
         self.selective = all(attention.selective for attention in self._attentions())
 
@@ -89,8 +89,9 @@ class TransformerTranslator(TranslationModel):
     def encode(self, src: Tensor, src_mask: Tensor) -> Source:
         """Computes the word representations h of sources (B, S), and each decoder layer's keys and values."""
         h, _ = self._encode(src, src_mask)
-        nothing = h.new_zeros(len(h), 1, 0, self.config.key)
-        return Source(self._memory(h, src_mask), (nothing,) * (2 * self.config.layers))
+        memory, nothing = self._memory(h, src_mask), h.new_zeros(len(h), 1, 0, self.config.key)
+        seen = chain.from_iterable(attention.start(own) for _, attention, own in self._decoder_layers(memory))
+        return Source(memory, (*[nothing] * (2 * self.config.layers), *seen))
 
     def _memory(self, h: Tensor, src_mask: Tensor) -> Memory:
         """Returns keys (B, S, L, K) and values (B, S, L, V) of the source for all decoder layers."""
@@ -128,9 +129,12 @@ class TransformerTranslator(TranslationModel):
         for number, (layer, attention, memory) in enumerate(self._decoder_layers(source.memory)):
             normal = layer.own_norm(y)
             y = layer.look_back(y, normal, layer.own.memory(normal, mask))
-            y, weights = layer.look_at_source(
-                y, attention, memory, need_weights=need_weights, look=look and partial(look, number)
-            )
+            queries = layer.cross_norm(y)
+            if look is None:
+                a, weights = attention.attend(queries, memory, need_weights=need_weights)
+            else:
+                a, weights = look(number, attention, queries, memory), None
+            y = layer.take_from_source(y, a)
             all_weights.append(weights)
         return self.decoder_norm(y), _mean(all_weights)
 
@@ -153,11 +157,11 @@ class TransformerTranslator(TranslationModel):
         for layer, attention, memory in self._decoder_layers(self._memory(h, src_mask)):
             normal = layer.own_norm(y)
             own = layer.own.memory(normal, mask)
-            decoder.append(layer.own.weights(normal, own))
+            decoder.append(layer.own.weigh(normal, own))
             y = layer.look_back(y, normal, own)
-            weights = attention.weights(layer.cross_norm(y), memory)
-            cross.append(weights if weights.dim() == 4 else weights[:, None])
-            y, _ = layer.look_at_source(y, attention, memory, need_weights=False)
+            queries = layer.cross_norm(y)
+            cross.append(attention.weigh(queries, memory))
+            y = layer.take_from_source(y, attention.attend(queries, memory, need_weights=False)[0])
         return AttentionWeights(*(torch.stack(each, dim=1) for each in (cross, encoder, decoder)))
 
     def padded_output(self, features: Tensor) -> Tensor:
@@ -167,15 +171,19 @@ class TransformerTranslator(TranslationModel):
     def step(self, tokens: Tensor, state: State, memory: Memory) -> tuple[Tensor, Tensor, State]:
         """Computes one more word of K hypotheses.
 
-        The state holds the keys and the values of each layer for the words before: 2L x (B, K, words, K).
+        The state holds the keys and the values of each layer for the words before, 2L x (B, K, words, K),
+        and then the state of each layer's attention.
         """
         B, K = tokens.shape
+        L = self.config.layers
+        seen, each = state[2 * L :], (len(state) - 2 * L) // L
         position = state[0].shape[2]
         y = self.embed(self.W_b, tokens.view(B * K, 1), position)  # (B * K, 1, D)
         new_state: list[Tensor] = []
-        all_weights = []
-        before = iter(part.flatten(0, 1) for part in state)  # (B * K, words, K)
-        for layer, attention, of_source in self._decoder_layers(memory):
+        all_weights: list[Tensor | None] = []
+        new_seen: list[Tensor] = []
+        before = iter(part.flatten(0, 1) for part in state[: 2 * L])  # (B * K, words, K)
+        for number, (layer, attention, of_source) in enumerate(self._decoder_layers(memory)):
             normal = layer.own_norm(y)
             new = layer.own.memory(normal)
             own = Memory(
@@ -183,13 +191,16 @@ class TransformerTranslator(TranslationModel):
             )
             new_state += (own.keys, own.values)
             y = layer.look_back(y, normal, own)
-            y, weights = layer.look_at_source(y.view(B, K, -1), attention, of_source, need_weights=True)
-            y = y.view(B * K, 1, -1)
+            queries = layer.cross_norm(y).view(B, K, -1)
+            a, weights, now = attention.advance(queries, of_source, seen[number * each : (number + 1) * each])
+            y = layer.take_from_source(y, a.reshape(B * K, 1, -1))
             all_weights.append(weights)
+            new_seen += now
         log_probs = self.output(self.decoder_norm(y).view(B, K, -1)).log_softmax(dim=-1)
         weights = _mean(all_weights)
         assert weights is not None
-        return log_probs, weights, tuple(part.view(B, K, *part.shape[1:]) for part in new_state)
+        own_state = (part.view(B, K, *part.shape[1:]) for part in new_state)
+        return log_probs, weights, (*own_state, *new_seen)
 
     def multiplications(self) -> tuple[int, int]:
         """Returns the multiply-adds of all matrices for one source token and one target token."""
@@ -247,7 +258,7 @@ class EncoderLayer(nn.Module):
     def weights(self, x: Tensor, mask: Tensor) -> Tensor:
         """Returns how much each word looks at each word with each head, (B, N, S, S)."""
         normal = self.own_norm(x)
-        return self.own.weights(normal, self.own.memory(normal, mask))
+        return self.own.weigh(normal, self.own.memory(normal, mask))
 
 
 class DecoderLayer(nn.Module):
@@ -266,23 +277,11 @@ class DecoderLayer(nn.Module):
         found: Tensor = self.dropout(self.own.attend(normal, own, need_weights=False)[0])
         return y + found
 
-    def look_at_source(
-        self,
-        y: Tensor,
-        attention: Attention,
-        memory: Memory,
-        *,
-        need_weights: bool,
-        look: Callable[[Attention, Tensor, Memory], Tensor] | None = None,
-    ) -> tuple[Tensor, Tensor | None]:
-        """Adds what attention finds in the source, then the feed-forward part; returns the weights too."""
-        normal = self.cross_norm(y)
-        if look is None:
-            a, weights = attention.attend(normal, memory, need_weights=need_weights)
-        else:
-            a, weights = look(attention, normal, memory), None
+    def take_from_source(self, y: Tensor, a: Tensor) -> Tensor:
+        """Adds a, what attention finds in the source for LN(y), then the feed-forward part."""
         y = y + self.dropout(a)
-        return y + self.dropout(self.feed_forward(y)), weights
+        added: Tensor = self.dropout(self.feed_forward(y))
+        return y + added
 
 
 class FeedForward(nn.Module):
@@ -308,8 +307,8 @@ class RotaryAttention(MultiHeadAttention):
     product of a query and a key then depends on their distance, and on neither position alone.
     """
 
-    def split_queries_and_keys(self, queries: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
-        q, k = super().split_queries_and_keys(queries, memory)
+    def product(self, queries: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
+        q, k = super().product(queries, memory)
         positions = torch.arange(k.shape[2], device=k.device)
         # There may be fewer queries than keys: they are the last of the words.
         return rotate(q, positions[k.shape[2] - q.shape[2] :]), rotate(k, positions)
@@ -318,7 +317,9 @@ class RotaryAttention(MultiHeadAttention):
 def make_self_attention(config: ModelConfig) -> MultiHeadAttention:
     kind = RotaryAttention if config.transformer.positions == "rotary" else MultiHeadAttention
     D = config.embedding
-    return kind(D, D, config.key, config.heads, config.transformer.attention_dropout)
+    attention = kind(D, D, config.key, config.heads)
+    attention.dropout = config.transformer.attention_dropout
+    return attention
 
 
 def angles(positions: Tensor, size: int) -> Tensor:

@@ -9,7 +9,6 @@ B sentences, T target positions, S source positions, Q the size of a query, V th
 
 import copy
 import logging
-import re
 import traceback
 from collections.abc import Callable
 from itertools import product
@@ -18,19 +17,17 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from augenmerk.base.arrays import all_to_numpy
 from augenmerk.base.config import ModelConfig
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.model.attention import CUSTOM_MECHANISMS, Attention, Memory, ScaledDotAttention, make_attention
+from augenmerk.inference.attention import make_attention as make_numpy_attention
+from augenmerk.inference.model import Weights
+from augenmerk.mechanisms.custom import CUSTOM_MECHANISMS, find_mechanism, is_torch_alone
+from augenmerk.model.attention import Attention, Memory, make_attention
 from augenmerk.model.interface import find_model_class
+from augenmerk.model.scale import describe_saturation, describe_wrong_scale
 
 B, T, S = 2, 3, 5
-WORDS = 20
-"""The number of words in the sentences on which the size of scores is measured."""
-SATURATED = 0.75
-"""The mean largest weight at random weights above which a softmax is called saturated. Bundled mechanisms
-have 0.05 to 0.3, but 0.9 and more for `dot` and `bilinear` in a Transformer, which do not scale."""
-SIZES = 64, 1024
-"""Values of model.key for which scores are compared."""
 IN_FP32 = "; or train with --set train.precision=fp32"
 NEARLY_ZERO = 1e-3
 """Parameters all of whose values are smaller are tried with larger ones as well."""
@@ -70,9 +67,9 @@ def unless(holds: bool, problem: str) -> str | None:
 
 
 def forward_is_not_replaced(trial: Trial) -> str | None:
-    is_ours = type(trial.attention).forward.__module__ == Attention.__module__
     return unless(
-        is_ours, "it replaces `forward`, which no decoder calls: write `attend` or `scores` instead"
+        type(trial.attention).forward is Attention.forward,
+        "it replaces `forward`, which no decoder calls: write `attend` or `scores` instead",
     )
 
 
@@ -176,14 +173,51 @@ def memory_fits_the_words(trial: Trial) -> str | None:
     return unless(_same(trial.ask(trial.queries[1:], kept)[0], context[1:]), problem)
 
 
+def hypotheses_are_independent(trial: Trial) -> str | None:
+    """Search steps several hypotheses of a sentence at once, each with its own state."""
+    if not trial.attention.has_state:
+        return None
+    attention, memory = trial.attention, trial.attention.memory(trial.states, trial.mask)
+    state = attention.start(memory)
+    for part in state:
+        if tuple(part.shape[:2]) != (B, 1):
+            return f"a part of its state at the start should be {(B, 1, '...')}, but is {tuple(part.shape)}"
+    first = [attention.advance(trial.queries[:, t : t + 1], memory, state) for t in range(T)]
+    if any(len(after) != len(state) for _, _, after in first):
+        return f"`step` should return a state of {len(state)} arrays, as `start` does"
+    alone = [attention.advance(trial.queries[:, :1], memory, after)[0] for _, _, after in first]
+    joined = tuple(torch.cat(parts, dim=1) for parts in zip(*(after for _, _, after in first), strict=True))
+    together = attention.advance(trial.queries[:, :1].expand(-1, T, -1), memory, joined)[0]
+    return unless(
+        _same(together, torch.cat(alone, dim=1)),
+        "the result for one hypothesis depends on the others: axis 1 of queries and state has a row for each",
+    )
+
+
+def numpy_computes_the_same(trial: Trial) -> str | None:
+    """A mechanism that is written for all libraries translates with numpy."""
+    if is_torch_alone(find_mechanism(trial.config.attention)):
+        return None
+    weights = Weights(all_to_numpy(trial.attention.state_dict()), "The trial")
+    ours = make_numpy_attention(trial.config, weights)
+    weights.check_all_taken()
+    queries, states, mask = (x.numpy() for x in (trial.queries, trial.states, trial.mask))
+    context, found = ours.attend(queries, ours.memory(states, mask))
+    expected, shares = trial.attend(trial.queries, trial.states, trial.mask)
+    same = _same(torch.as_tensor(context), expected) and _same(torch.as_tensor(found), shares)
+    return unless(same, "numpy computes something else than torch: use augenmerk.mechanisms.arrays only")
+
+
 def queries_are_independent(trial: Trial) -> str | None:
+    if trial.attention.has_state:
+        return None
     together, _ = trial.attend(trial.queries, trial.states)
     alone = [trial.attend(trial.queries[:, i : i + 1], trial.states)[0] for i in range(T)]
     return unless(
         _same(together, torch.cat(alone, dim=1)),
         "its result for a target position depends on the other queries of the call, as coverage does: "
-        "training asks for all positions at once and search for one at a time, so it would be trained for "
-        "something else than search computes",
+        "training asks for all positions at once and search for one at a time; what it remembers belongs "
+        "into a state, by `start` and `step`",
     )
 
 
@@ -204,10 +238,10 @@ def weights_make_the_context(trial: Trial) -> str | None:
     memory = trial.attention.memory(trial.states, trial.mask)
     context, mean = trial.ask(trial.queries, memory)
     torch.manual_seed(1)
-    weights = trial.attention.weights(trial.queries, memory)
-    of_heads = weights.mean(dim=1) if weights.dim() == 4 else weights
+    weights = trial.attention.weigh(trial.queries, memory)
+    mixed = trial.attention.combine(weights, memory)
     return unless(
-        mean is not None and _same(of_heads, mean) and _same(trial.attention.mix(weights, memory), context),
+        mean is not None and _same(weights.mean(dim=1), mean) and _same(mixed, context),
         "its context is not `mix` of its weights, by which `augenmerk faithfulness` replaces attention: put "
         "what follows the weights into `mix`",
     )
@@ -252,6 +286,8 @@ RULES: tuple[Callable[[Trial], str | None], ...] = (
     sentences_are_independent,
     memory_fits_the_words,
     queries_are_independent,
+    hypotheses_are_independent,
+    numpy_computes_the_same,
     both_paths_agree,
     weights_make_the_context,
     every_parameter_learns,
@@ -307,72 +343,6 @@ def check_rule(rule: Callable[[Trial], str | None], attention: Attention, config
         return _describe_failure(error, config)
 
 
-@torch.no_grad()
-def describe_saturation(config: ModelConfig) -> str | None:
-    """Returns a warning if a mechanism with random weights looks at hardly more than one word."""
-    attention = make_attention(config).eval()
-    architecture = find_model_class(config)
-    architecture.init_attention(attention)
-    queries, states = _draw_inputs(config, architecture.state_deviation)
-    memory = attention.memory(states)
-    weights = attention.attend(queries, memory)[1]
-    assert weights is not None
-    if (largest := weights.amax(dim=-1).mean().item()) <= SATURATED:
-        return None
-    deviation = attention.scores(queries, memory).std() if _has_scores(attention) else None
-    measured = "" if deviation is None else f" (its scores have a standard deviation of {deviation:.1f})"
-    return (
-        f"starts saturated: before training, it gives {largest:.0%} of the weight to one of {WORDS} words"
-        f"{measured}, and the others get almost no gradient; a product of vectors of size d is usually "
-        f"divided by sqrt(d)."
-    )
-
-
-@torch.no_grad()
-def describe_wrong_scale(config: ModelConfig) -> str | None:
-    """Returns a warning if a mechanism claims to be a scaled dot product, but its scores depend on its size.
-
-    What the scores of any other mechanism should be divided by cannot be told.
-    """
-    attention, name = make_attention(config), config.attention.rpartition(":")[2].lower()
-    claims = isinstance(attention, ScaledDotAttention) or re.search("scaled.*dot", name)
-    if not claims or "unscaled" in name or not _has_scores(attention):
-        return None
-    try:
-        small, large = (_measure_scores(config, size) for size in SIZES)
-    except Exception:  # it can only be made with the sizes of these settings
-        return None
-    if not small or not large or 0.5 < large / small < 2:
-        return None
-    mistake = "they are not divided, or by too little" if large > small else "they are divided by too much"
-    return (
-        f"is a scaled dot product by its name or base class, but the standard deviation of its scores is "
-        f"{small:.3g} with vectors of size {SIZES[0]} and {large:.3g} with {SIZES[1]:,}: {mistake}; it stays "
-        f"the same if q . k is divided by sqrt(d), where d is the size of q and k."
-    )
-
-
-def _measure_scores(config: ModelConfig, size: int) -> float:
-    """Returns the standard deviation of the scores of vectors of a size, made from inputs with variance 1."""
-    changed, twice = (config.model_copy(update={"key": key}) for key in (size, 2 * size))
-    shapes, of_twice = ([each.shape for each in make_attention(c).parameters()] for c in (changed, twice))
-    if shapes == of_twice:  # it has other sizes
-        changed = config.model_copy(update={"embedding": size, "hidden": size})
-    attention = make_attention(changed).eval()
-    queries, states = _draw_inputs(changed)
-    return attention.scores(queries, attention.memory(states)).std().item()
-
-
-def _draw_inputs(config: ModelConfig, deviation: float = 1.0) -> tuple[Tensor, Tensor]:
-    """Returns random queries and states of 8 sentences."""
-    queries = deviation * torch.randn(8, WORDS, config.query_size)
-    return queries, deviation * torch.randn(8, WORDS, config.value_size)
-
-
-def _has_scores(attention: Attention) -> bool:
-    return type(attention).scores is not Attention.scores
-
-
 def _same(found: Tensor, expected: Tensor) -> bool:
     return found.shape == expected.shape and torch.allclose(found, expected, rtol=1e-3, atol=1e-4)
 
@@ -403,5 +373,5 @@ def _describe_failure(error: Exception, config: ModelConfig) -> str:
     lines = [frame.lineno for frame in frames if Path(frame.filename).resolve() == file.resolve()]
     where = f" in line {lines[-1]} of {file.name}" if lines else ""
     if isinstance(error, NotImplementedError) and not lines:
-        return "it defines neither `scores` nor `attend`"
+        return "it defines none of `product`, `scores`, `weights` and `step`, nor `attend`"
     return f"it failed{where} ({type(error).__name__}: {' '.join(str(error).split())})"

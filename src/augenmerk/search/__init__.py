@@ -6,5 +6,5 @@ Everything is batched over sentences and hypotheses, and sentences that are done
 records little: ids, back-pointers, log-probabilities and attention weights, but nothing of width V. At the
 end, the hypotheses are read from these records by following the back-pointers.
 
-May import: base and text. Read first: `beam.py`.
+May import: base, text and mechanisms. Read first: `beam.py`.
 """

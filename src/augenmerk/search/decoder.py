@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from augenmerk.base.arrays import Array, namespace, to_numpy
 from augenmerk.base.errors import AugenmerkError
+from augenmerk.mechanisms import Memory as Memory
 from augenmerk.text.tokenizer import EOS
 
 if TYPE_CHECKING:
@@ -28,19 +29,6 @@ SHRINK_AT = 4
 
 State = tuple[Array, ...]
 """What a decoder remembers of the target words so far: at least one array, each (B, K, ...)."""
-
-
-class Memory(NamedTuple):
-    """Keys and values of the source: computed once for a sentence, used at every target position."""
-
-    keys: Array  # (B, S, size of a key), in a Transformer (B, S, L, size of a key)
-    values: Array  # likewise
-    mask: Array | None  # (B, S), or (1, T, S) where it differs from query to query
-
-    def keep(self, sentences: Array) -> "Memory":
-        """Returns the memory of the selected sentences only."""
-        mask = None if self.mask is None else self.mask[sentences]
-        return Memory(self.keys[sentences], self.values[sentences], mask)
 
 
 class Source(NamedTuple):

@@ -244,7 +244,7 @@ def execute(job: Job, emit: Emit) -> None:
         )
     from augenmerk.base.config import RunConfig
     from augenmerk.base.device import choose_device
-    from augenmerk.model.custom import load_mechanisms
+    from augenmerk.mechanisms.custom import load_mechanisms
     from augenmerk.run.directory import RunDirectory
     from augenmerk.study.measure import measure_run
     from augenmerk.training.loggers import load_loggers

@@ -27,8 +27,7 @@ from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import atomic_write, error_reason, hold_lock, make_folder, mark
 from augenmerk.base.process import SavedInterrupt, exit_code, interrupt_on_sigterm
 from augenmerk.data import is_prepared, open_data
-from augenmerk.model.attention import CUSTOM_MECHANISMS
-from augenmerk.model.custom import check_recorded
+from augenmerk.mechanisms.custom import CUSTOM_MECHANISMS, check_recorded
 from augenmerk.model.trial import try_mechanism
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study.collect import collect, read_run

@@ -16,8 +16,8 @@ from augenmerk.base.errors import AugenmerkError, check_choice, check_least
 from augenmerk.base.files import atomic_write, make_folder
 from augenmerk.base.frames import Rows, as_list, make_frame
 from augenmerk.drawing.figures import Picture, make_style
-from augenmerk.model.attention import Attention
-from augenmerk.model.custom import find_name, load_mechanisms
+from augenmerk.mechanisms import Mechanism
+from augenmerk.mechanisms.custom import find_name, load_mechanisms
 from augenmerk.study.charts import list_charts
 from augenmerk.study.clusters import choose_cluster
 from augenmerk.study.collect import compare_pair
@@ -39,7 +39,7 @@ def study(
     *,
     jobs: int | None = None,
     out: str | Path | None = None,
-    attention: str | type[Attention] | Sequence[str | type[Attention]] = (),
+    attention: str | type[Mechanism] | Sequence[str | type[Mechanism]] = (),
     loggers: str | Sequence[str] = (),
     device: str = "auto",
     threads: int | None = None,
@@ -59,7 +59,7 @@ def study(
 
     A study is a file, or the name of a bundled one, as `augenmerk study` takes them. Or it is declared here:
     `factors` are settings with the values that are combined, such as {"model.attention": ["none", "mean"]};
-    a value may be a class that derives from `augenmerk.Attention`. `seeds` are how many (default: 3), or
+    a value may be a class that derives from `augenmerk.Mechanism`. `seeds` are how many (default: 3), or
     which, and `data` is what all runs learn from. Further keywords are the keys of a study file: base,
     settings, settings_for, question, splits, beams, baseline, contrasts, sentences.
     Ctrl-C raises StudyInterrupted, a KeyboardInterrupt, when all runs are saved; `continue_with` is the

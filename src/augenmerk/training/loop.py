@@ -27,7 +27,7 @@ from augenmerk.base.device import count_cores, count_threads, describe_device
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.process import SavedInterrupt, limit_malloc_caching
 from augenmerk.data import open_data
-from augenmerk.model.custom import check_recorded
+from augenmerk.mechanisms.custom import check_recorded
 from augenmerk.model.interface import build_model, load_checked
 from augenmerk.run.directory import RunDirectory
 from augenmerk.training.data import Validation, check_same_pairs, open_training_data

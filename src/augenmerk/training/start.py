@@ -33,7 +33,7 @@ from augenmerk.data import (
     resolve_data_name,
 )
 from augenmerk.data.corpus import PreparedCorpus, read_about
-from augenmerk.model.custom import check_recorded, find_code
+from augenmerk.mechanisms.custom import check_recorded, find_code
 from augenmerk.model.trial import try_mechanism
 from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.run.directory import RunDirectory

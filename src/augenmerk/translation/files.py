@@ -161,7 +161,7 @@ class BlockTranslator:
         self._blocks = blocks
         self._job = job
         if job.mechanisms:
-            from augenmerk.model.custom import load_mechanisms
+            from augenmerk.mechanisms.custom import load_mechanisms
 
             load_mechanisms(job.mechanisms)
         runs = [RunDirectory.open(path) for path in job.runs or (BUNDLED_MODEL,)]

@@ -18,6 +18,7 @@ from augenmerk.base.config import RunConfig, SearchConfig
 from augenmerk.base.device import CPU, count_cores, count_threads
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.inference.model import InferenceModel, build_inference_model
+from augenmerk.mechanisms.custom import check_recorded
 from augenmerk.run.directory import RunDirectory
 from augenmerk.text.batching import Familiarity, ParallelTokens
 from augenmerk.text.tokenizer import TokenizerPair
@@ -37,7 +38,6 @@ _Result = TypeVar("_Result")
 
 def load_model(run: RunDirectory, device: "torch.device | str" = CPU) -> "TranslationModel":
     """Loads the model of a run with its best weights as a model of torch, in evaluation mode."""
-    from augenmerk.model.custom import check_recorded
     from augenmerk.model.interface import build_model, load_checked
 
     check_recorded(run.config.model.attention, run.read_code(), run.path)
@@ -116,6 +116,8 @@ class LoadedModels:
                         f"settings."
                     )
         if models is None and str(device) == CPU and all(run.config.model.runs_in("numpy") for run in runs):
+            for run in runs:
+                check_recorded(run.config.model.attention, run.read_code(), run.path)
             sizes = first.tokenizers.source.size, first.tokenizers.target.size
             models = [
                 build_inference_model(run.config.model, run.load_model(), *sizes, str(run.model_path))

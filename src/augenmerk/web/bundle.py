@@ -19,11 +19,13 @@ from augenmerk.base.arrays import Arrays
 from augenmerk.base.config import ModelConfig
 from augenmerk.base.entries import DATASETS
 from augenmerk.base.errors import AugenmerkError
+from augenmerk.mechanisms.custom import find_mechanism
+from augenmerk.mechanisms.record import record
 from augenmerk.text.tokenizer import Tokenizer
 from augenmerk.text.words import COMBINING, INVISIBLE, describe_rules, is_small
 from augenmerk.translation import Translator
 
-FORMAT = 1
+FORMAT = 2
 """The number of the format, which the page checks."""
 
 LARGEST_HALF = 65504.0
@@ -46,6 +48,7 @@ def check_browser(config: ModelConfig, name: str) -> None:
     """Raises AugenmerkError if a browser cannot compute a run's model."""
     if config.runs_in("browser"):
         return
+    find_mechanism(config.attention)  # raises AugenmerkError for one in a file that was not loaded
     missing = f"attention mechanism, '{config.attention}'"
     if not config.entry.in_browser:
         missing = f"architecture, '{config.architecture}'"
@@ -58,7 +61,7 @@ def make_bundle(translator: Translator, name: str, arrays: Arrays | None = None)
     """Returns the model of a translator as data; `name` is what the page calls it.
 
     `arrays` are its weights, by default those of its run; single precision is rounded to half. Raises
-    AugenmerkError for an ensemble, a custom attention mechanism, or weights too large for half precision.
+    AugenmerkError for an ensemble, a mechanism that is no data, or weights too large for half precision.
     """
     _ = translator.model  # raises AugenmerkError for an ensemble
     config, tokenizers = translator.config, translator.tokenizers
@@ -82,6 +85,7 @@ def make_bundle(translator: Translator, name: str, arrays: Arrays | None = None)
             "source": describe_tokenizer(tokenizers.source),
             "target": None if tokenizers.joint else describe_tokenizer(tokenizers.target),
         },
+        "attention": record(config.model),
         "characters": describe_characters(),
         "sentences": describe_rules(source),
         "familiarity": learnt and {name: learnt[name] for name in ("per_token", "per_word", "counts")},

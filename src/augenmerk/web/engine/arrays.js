@@ -115,7 +115,7 @@ export class Linear {
  * another. That is three times as quick as one sum at a time; single-precision sums (`Math.fround`) were
  * slower, and so were more sums at once.
  */
-function multiplyRows(x, W, size) {
+export function multiplyRows(x, W, size) {
   const rows = x.length / size;
   const outputs = W.length / size;
   const y = new Float32Array(rows * outputs);

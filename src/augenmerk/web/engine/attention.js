@@ -1,75 +1,328 @@
 /**
- * Every attention mechanism, in the order and the letters of `inference/model.py`.
+ * Attention as Python recorded it (`mechanisms/record.py`): a program is a list of operations, [name, inputs,
+ * constants ...], and the inputs are places of earlier ones in the list.
  *
- * T queries, S source positions, Q the size of a decoder state, V that of a word representation, K that of a
- * key, N heads. There is one sentence and no padding, so there is no mask.
+ * An array is {shape, data}, its numbers row after row. Shapes are those of Python, for one sentence without padding:
+ * queries (1, K, Q), keys and values (1, S, size), weights (1, K, S) or (1, N, K, S), parts of a state (1, K, ...).
  */
 
-import { dot, softmaxRows } from "./arrays.js";
+import { multiplyRows, softmaxRows } from "./arrays.js";
 
-/** Returns the size of a decoder state that asks, g_i. */
-function querySize(config) {
-  return config.architecture === "gru" ? config.hidden : config.embedding;
+const sizeOf = (shape) => shape.reduce((product, length) => product * length, 1);
+
+/** Returns how many rows an array has before an axis, how long that is, and the size of what is behind it. */
+function around(shape, axis) {
+  const at = axis < 0 ? axis + shape.length : axis;
+  return [sizeOf(shape.slice(0, at)), shape[at], sizeOf(shape.slice(at + 1)), at];
 }
 
-/** Returns the size of a word representation that is attended to, h_t. */
-function valueSize(config) {
-  return config.architecture === "gru" ? 2 * config.hidden : config.embedding;
+/** Returns f of the numbers of up to three arrays, which are repeated along axes where they have one number. */
+function combine(f, ...arrays) {
+  const rank = Math.max(...arrays.map(({ shape }) => shape.length));
+  const shapes = arrays.map(({ shape }) => [...Array(rank - shape.length).fill(1), ...shape]);
+  const shape = Array.from({ length: rank }, (_, axis) => {
+    const lengths = shapes.map((each) => each[axis]);
+    return lengths.find((length) => length !== 1) ?? 1; // 0 is a length, too
+  });
+  const data = new Float32Array(sizeOf(shape));
+  const strides = shapes.map((each) =>
+    each.map((length, axis) => (length === 1 ? 0 : sizeOf(each.slice(axis + 1))))
+  );
+  const [a, b, c] = [0, 1, 2].map((i) => arrays[i]?.data ?? arrays[0].data);
+  const inner = shape.at(-1) ?? 1;
+  const [da, db, dc] = [0, 1, 2].map((i) => strides[i]?.at(-1) ?? 0);
+  for (let start = 0; start < data.length; start += inner) {
+    const places = [0, 0, 0];
+    for (let axis = rank - 2, row = start / inner; axis >= 0; axis--) {
+      const at = row % shape[axis];
+      row = (row - at) / shape[axis];
+      for (let i = 0; i < strides.length; i++) places[i] += at * strides[i][axis];
+    }
+    let [pa, pb, pc] = places;
+    for (let i = start; i < start + inner; i++, pa += da, pb += db, pc += dc)
+      data[i] = f(a[pa], b[pb], c[pc]);
+  }
+  return { shape, data };
 }
 
-/** The base class of all mechanisms: keys computed once, scores, softmax over the words, weighted sum. */
+/** Returns an array with every row along an axis changed by `change(row, result)`; a row is a Float64Array. */
+function changeRows({ shape, data }, axis, length, change) {
+  const [outer, before, inner, at] = around(shape, axis);
+  const after = length ?? before;
+  const y = new Float32Array(outer * after * inner);
+  const [row, result] = [new Float64Array(before), new Float64Array(after)];
+  for (let o = 0; o < outer; o++) {
+    for (let i = 0; i < inner; i++) {
+      for (let j = 0; j < before; j++) row[j] = data[(o * before + j) * inner + i];
+      change(row, result);
+      for (let j = 0; j < after; j++) y[(o * after + j) * inner + i] = result[j];
+    }
+  }
+  return { shape: shape.with(at, after), data: y };
+}
+
+/** Returns a (..., T, K) times b (..., K, S), which have the same leading axes. */
+function matmul(a, b) {
+  const [T, K] = a.shape.slice(-2);
+  const S = b.shape.at(-1);
+  const outer = sizeOf(a.shape.slice(0, -2));
+  const y = new Float32Array(outer * T * S);
+  for (let o = 0; o < outer; o++) {
+    const rows = a.data.subarray(o * T * K, (o + 1) * T * K);
+    if (b.rows !== undefined) {
+      y.set(multiplyRows(rows, b.rows.subarray(o * S * K, (o + 1) * S * K), K), o * T * S);
+      continue;
+    }
+    for (let t = 0; t < T; t++) {
+      for (let k = 0; k < K; k++) {
+        const [weight, start, from] = [rows[t * K + k], (o * T + t) * S, (o * K + k) * S];
+        for (let s = 0; s < S; s++) y[start + s] += weight * b.data[from + s];
+      }
+    }
+  }
+  return { shape: [...a.shape.slice(0, -1), S], data: y };
+}
+
+/** Returns an array with its last two axes swapped. Its `rows` are the numbers as they were, for `matmul`. */
+function transpose({ shape, data }) {
+  const [rows, columns] = shape.slice(-2);
+  const swapped = [...shape.slice(0, -2), columns, rows];
+  const size = rows * columns;
+  return {
+    shape: swapped,
+    rows: data,
+    get data() {
+      return data.map((_, i) => data[i - (i % size) + (i % rows) * columns + Math.floor((i % size) / rows)]);
+    },
+  };
+}
+
+/** Returns a part of an array as Python's x[...] does; of each axis [start, stop], a number, or null for a new axis. */
+function slice({ shape, data }, parts) {
+  const missing = shape.length - parts.filter((part) => part !== null && part !== "...").length;
+  const all = Array(missing).fill([null, null]);
+  const every = parts.includes("...")
+    ? parts.flatMap((part) => (part === "..." ? all : [part]))
+    : [...parts, ...all];
+  const [found, ranges] = [[], []];
+  let [places, axis, whole] = [[0], 0, true];
+  for (const part of every) {
+    if (part === null) {
+      found.push(1);
+      continue;
+    }
+    const [length, stride] = [shape[axis], sizeOf(shape.slice(axis + 1))];
+    const place = (at) => Math.min(Math.max(at < 0 ? at + length : at, 0), length);
+    const [start, stop] = Array.isArray(part)
+      ? [place(part[0] ?? 0), place(part[1] ?? length)]
+      : [place(part), place(part) + 1];
+    const count = Math.max(stop - start, 0);
+    whole &&= count === length;
+    ranges.push([start, count, stride]);
+    if (Array.isArray(part)) found.push(count);
+    axis++;
+  }
+  if (whole) return { shape: found, data };
+  for (const [start, count, stride] of ranges) {
+    places = places.flatMap((at) => Array.from({ length: count }, (_, i) => at + (start + i) * stride));
+  }
+  return { shape: found, data: Float32Array.from(places, (at) => data[at]) };
+}
+
+function concat(arrays, axis) {
+  const parts = arrays.map(({ shape }) => around(shape, axis));
+  const [outer, , inner, at] = parts[0];
+  const length = parts.reduce((sum, [, each]) => sum + each, 0);
+  const y = new Float32Array(outer * length * inner);
+  let start = 0;
+  for (let o = 0; o < outer; o++) {
+    arrays.forEach(({ data }, i) => {
+      const size = parts[i][1] * inner;
+      y.set(data.subarray(o * size, (o + 1) * size), start);
+      start += size;
+    });
+  }
+  return { shape: arrays[0].shape.with(at, length), data: y };
+}
+
+/** Swaps axes 1 and 2 of an array that is seen as (B, a, b, size), and gives it a shape. */
+function swapMiddle({ data }, [B, a, b, size], shape) {
+  const y = new Float32Array(data.length);
+  for (let row = 0; row < B * a * b; row++) {
+    const [i, j, k] = [Math.floor(row / (a * b)), Math.floor(row / b) % a, row % b];
+    y.set(data.subarray(row * size, (row + 1) * size), ((i * b + k) * a + j) * size);
+  }
+  return { shape, data: y };
+}
+
+const each =
+  (f) =>
+  (...arrays) =>
+    combine(f, ...arrays);
+
+/** Every operation: a function of its inputs and constants. */
+const OPERATIONS = {
+  constant: (value) => ({ shape: [], data: Float32Array.of(value) }),
+  abs: each(Math.abs),
+  exp: each(Math.exp),
+  log: each(Math.log),
+  sqrt: each(Math.sqrt),
+  tanh: each(Math.tanh),
+  zeros_like: each(() => 0),
+  ones_like: each(() => 1),
+  add: each((a, b) => a + b),
+  subtract: each((a, b) => a - b),
+  multiply: each((a, b) => a * b),
+  divide: each((a, b) => a / b),
+  power: each((a, b) => a ** b),
+  maximum: each((a, b) => Math.max(a, b)),
+  minimum: each((a, b) => Math.min(a, b)),
+  greater: each((a, b) => Number(a > b)),
+  greater_equal: each((a, b) => Number(a >= b)),
+  where: each((condition, a, b) => (condition ? a : b)),
+  matmul,
+  transpose,
+  slice,
+  positions: ({ shape }) => ({
+    shape: [shape.at(-1)],
+    data: Float32Array.from({ length: shape.at(-1) }, (_, i) => i),
+  }),
+  sum: (x, axis) =>
+    changeRows(x, axis, 1, (row, result) => {
+      result[0] = row.reduce((sum, number) => sum + number, 0);
+    }),
+  max: (x, axis) =>
+    changeRows(x, axis, 1, (row, result) => {
+      result[0] = Math.max(...row);
+    }),
+  cumsum: (x, axis) =>
+    changeRows(x, axis, null, (row, result) => {
+      let sum = 0;
+      row.forEach((number, i) => {
+        sum += number;
+        result[i] = sum;
+      });
+    }),
+  sort_descending: (x) => changeRows(x, -1, null, (row, result) => result.set(row.sort().reverse())),
+  softmax: ({ shape, data }) => {
+    const y = data.slice();
+    softmaxRows(y, shape.at(-1));
+    return { shape, data: y };
+  },
+  split_heads: (x, heads) => {
+    const [B, T, K] = x.shape;
+    return swapMiddle(x, [B, T, heads, K / heads], [B, heads, T, K / heads]);
+  },
+  join_heads: (x) => {
+    const [B, N, T, size] = x.shape;
+    return swapMiddle(x, [B, N, T, size], [B, T, N * size]);
+  },
+};
+
+/** A mechanism with its weights. */
 export class Attention {
-  selective = true; // whether the largest weight tells which word was attended to
+  constructor(program, weights) {
+    this.program = program;
+    this.heads = program.heads;
+    this.selective = program.selective;
+    this.operations = program.operations.map(([name, inputs, ...constants]) => {
+      if (name === "input") return { input: constants[0] === "state" ? constants[1] : constants[0] };
+      if (name === "linear") {
+        const [part, size, outputs, bias] = constants;
+        const linear = weights.linear(part, size, outputs, { bias });
+        return {
+          inputs,
+          compute: ({ shape, data }) => ({ shape: shape.with(-1, outputs), data: linear.apply(data) }),
+        };
+      }
+      if (name === "parameter") {
+        const [part, shape] = constants;
+        const parameter = { shape, data: weights.take(part, ...shape) };
+        return { inputs, compute: () => parameter };
+      }
+      const compute = OPERATIONS[name];
+      if (name === "concat") return { inputs, compute: (...arrays) => concat(arrays, constants[0]) };
+      return { inputs, compute: (...arrays) => compute(...arrays, ...constants) };
+    });
+  }
 
-  /** Takes the mechanism's weights; one without parameters takes none. */
-  constructor(config) {
-    this.heads = 1;
-    this.size = valueSize(config);
+  /** Computes results of the program, given by their places, from named inputs. */
+  run(places, given) {
+    const found = new Map();
+    const find = (place) => {
+      if (!found.has(place)) {
+        const { input, inputs, compute } = this.operations[place];
+        found.set(place, input !== undefined ? given[input] : compute(...inputs.map(find)));
+      }
+      return found.get(place);
+    };
+    return places.map(find);
   }
 
   /** Returns keys and values of S word representations h (S, V). */
-  memory(h) {
-    return { keys: this.keys(h), values: h, S: h.length / this.size };
+  memory(h, S) {
+    const states = { shape: [1, S, h.length / S], data: h };
+    const [keys, values] = this.run([this.program.keys, this.program.values], { states });
+    return { keys: keys.data, values: values.data, S };
+  }
+
+  /** Returns the state of a hypothesis before the first word: a list of arrays. */
+  start(memory) {
+    return this.run(this.program.start, arraysOf(memory));
   }
 
   /**
-   * Returns the context for each query, (T, V), and the weights (T, S), their mean over heads. `changed`,
-   * weights (S), replace those of all heads and queries.
+   * Returns for K hypotheses, given their queries (K, Q) and states, the context (K, V), the weights of each head
+   * (N, K, S), their mean (K, S), and the new states. `changed`, weights (S), replace those of all.
    */
-  attend(queries, T, memory, changed = null) {
-    const weights = // (N, T, S)
-      changed === null ? this.weights(queries, T, memory) : repeatWeights(changed, this.heads * T);
-    return { context: this.mix(weights, T, memory), weights: averageHeads(weights, this.heads) };
+  advance(queries, states, memory, changed = null) {
+    const [K, { S }, { program, heads }] = [states.length, memory, this];
+    const before = states[0].map((_, part) =>
+      concat(
+        states.map((state) => state[part]),
+        1
+      )
+    );
+    const asked = { shape: [1, K, queries.length / K], data: queries };
+    const given = { ...arraysOf(memory), queries: asked, ...before };
+    const [found, ...after] = this.run([program.weights, ...program.state], given);
+    const weights = new Float32Array(heads * K * S);
+    for (let row = 0; row < heads * K; row++) {
+      const from = found.data.length === S ? 0 : row * S; // they may be the same for all queries
+      weights.set(changed ?? found.data.subarray(from, from + S), row * S);
+    }
+    return {
+      context: this.mix(weights, K, memory),
+      heads: weights,
+      weights: averageHeads(weights, heads),
+      states: states.map((_, k) =>
+        after.map((part) =>
+          slice(part, [
+            [null, null],
+            [k, k + 1],
+          ])
+        )
+      ),
+    };
   }
 
-  /** Returns the weights of each head, (N, T, S). */
-  weights(queries, T, memory) {
-    const scores = this.scores(queries, T, memory);
-    softmaxRows(scores, memory.S);
-    return scores;
-  }
-
-  /**
-   * Returns the scores of the keys for each query, (N, T, S).
-   * @abstract
-   * @returns {Float32Array}
-   */
-  scores(_queries, _T, _memory) {
-    throw new Error("abstract");
-  }
-
-  /** Returns the context for each query, (T, V): a_i = sum_t alpha_it v_t. */
+  /** Returns the contexts (T, V) for weights (N, T, S). */
   mix(weights, T, memory) {
-    return mixValues(weights, T, memory.values, memory.S, this.size, 1);
-  }
-
-  keys(h) {
-    return h;
+    const shape = !this.program.has_heads ? [1, T, memory.S] : [1, this.heads, T, memory.S];
+    return this.run([this.program.context], { ...arraysOf(memory), weights: { shape, data: weights } })[0]
+      .data;
   }
 }
 
+function arraysOf({ keys, values, S }) {
+  return {
+    keys: { shape: [1, S, keys.length / S], data: keys },
+    values: { shape: [1, S, values.length / S], data: values },
+  };
+}
+
 /** Returns the mean over heads of weights (N, T, S). */
-export function averageHeads(weights, heads) {
+function averageHeads(weights, heads) {
   if (heads === 1) return weights;
   const size = weights.length / heads;
   const mean = new Float32Array(size);
@@ -80,192 +333,3 @@ export function averageHeads(weights, heads) {
   }
   return mean;
 }
-
-function repeatWeights(weights, times) {
-  const all = new Float32Array(times * weights.length);
-  for (let i = 0; i < times; i++) all.set(weights, i * weights.length);
-  return all;
-}
-
-/** Returns sums of S values (S, size) with weights (N, T, S), where each head has its part of a row: (T, size). */
-function mixValues(weights, T, values, S, size, heads) {
-  const context = new Float32Array(T * size);
-  const part = size / heads;
-  for (let n = 0, i = 0; n < heads; n++) {
-    for (let t = 0; t < T; t++) {
-      for (let s = 0; s < S; s++, i++) {
-        for (let j = n * part; j < (n + 1) * part; j++)
-          context[t * size + j] += weights[i] * values[s * size + j];
-      }
-    }
-  }
-  return context;
-}
-
-/**
- * Returns the dot products of queries (T, size) with keys (S, size), times a scale, where each head has its part of a row:
- * (N, T, S).
- */
-function dotScores(queries, T, keys, S, scale, heads = 1) {
-  const size = queries.length / T;
-  const part = size / heads;
-  const scores = new Float32Array(heads * T * S);
-  for (let n = 0, i = 0; n < heads; n++) {
-    for (let t = 0; t < T; t++) {
-      for (let s = 0; s < S; s++, i++) {
-        scores[i] = dot(queries, t * size + n * part, keys, s * size + n * part, part) * scale;
-      }
-    }
-  }
-  return scores;
-}
-
-/** MeanPool, attends equally to every word: alpha_it = 1 / S. */
-class MeanAttention extends Attention {
-  selective = false;
-
-  scores(_queries, T, memory) {
-    return new Float32Array(T * memory.S);
-  }
-}
-
-/** Dummy, attends to nothing: a_i = 0, alpha = 0. */
-class NoAttention extends MeanAttention {
-  weights(queries, T, memory) {
-    return this.scores(queries, T, memory);
-  }
-}
-
-/**
- * Scaled dot product, equations 1, 2 and 13 to 15:
- * q = W_q g_i,  k_t = W_k h_t,  v_t = h_t,  alpha_it = softmax_t(q . k_t / sqrt(K))
- */
-class ScaledDotAttention extends Attention {
-  constructor(config, weights) {
-    super(config);
-    this.W_q = weights.linear("W_q", querySize(config), config.key, { bias: false });
-    this.W_k = weights.linear("W_k", valueSize(config), config.key, { bias: false });
-    this.scale = 1 / Math.sqrt(config.key);
-  }
-
-  keys(h) {
-    return this.W_k.apply(h);
-  }
-
-  scores(queries, T, memory) {
-    return dotScores(this.W_q.apply(queries), T, memory.keys, memory.S, this.scale);
-  }
-}
-
-/**
- * The dot product without parameters (Luong's "dot"):
- * alpha_it = softmax_t(g_i . (hf_t + hb_t)), or softmax_t(g_i . h_t) in a Transformer
- */
-class DotAttention extends Attention {
-  constructor(config) {
-    super(config);
-    this.addHalves = valueSize(config) === 2 * querySize(config);
-  }
-
-  keys(h) {
-    if (!this.addHalves) return h;
-    const half = this.size / 2;
-    return new Float32Array(h.length / 2).map((_, i) => {
-      const start = Math.floor(i / half) * this.size + (i % half);
-      return h[start] + h[start + half];
-    });
-  }
-
-  scores(queries, T, memory) {
-    return dotScores(queries, T, memory.keys, memory.S, 1);
-  }
-}
-
-/** A matrix between the two (Luong's "general"): alpha_it = softmax_t(g_i^T W h_t) */
-class BilinearAttention extends Attention {
-  constructor(config, weights) {
-    super(config);
-    this.W = weights.linear("W", valueSize(config), querySize(config), { bias: false });
-  }
-
-  keys(h) {
-    return this.W.apply(h); // on the source side, where it is done once for all target positions
-  }
-
-  scores(queries, T, memory) {
-    return dotScores(queries, T, memory.keys, memory.S, 1);
-  }
-}
-
-/** A small network instead of a product (Bahdanau): alpha_it = softmax_t(w . tanh(W_q g_i + W_k h_t + b)) */
-class AdditiveAttention extends Attention {
-  constructor(config, weights) {
-    super(config);
-    this.W_q = weights.linear("W_q", querySize(config), config.key, { bias: false });
-    this.W_k = weights.linear("W_k", valueSize(config), config.key);
-    this.w = weights.linear("w", config.key, 1, { bias: false });
-  }
-
-  keys(h) {
-    return this.W_k.apply(h);
-  }
-
-  scores(queries, T, memory) {
-    const q = this.W_q.apply(queries);
-    const K = q.length / T;
-    const scores = new Float32Array(T * memory.S);
-    for (let t = 0; t < T; t++) {
-      for (let s = 0; s < memory.S; s++) {
-        let score = 0;
-        for (let i = 0; i < K; i++) score += this.w.W[i] * Math.tanh(q[t * K + i] + memory.keys[s * K + i]);
-        scores[t * memory.S + s] = score;
-      }
-    }
-    return scores;
-  }
-}
-
-/**
- * Several scaled dot products side by side, each with its own keys, queries and values:
- * q^n = W_q^n g_i,  k_t^n = W_k^n h_t,  v_t^n = W_v^n h_t,  a_i = W_a [a_i^1, ..., a_i^N]
- */
-export class MultiHeadAttention extends Attention {
-  constructor(config, weights) {
-    super(config);
-    const [Q, V, K] = [querySize(config), valueSize(config), config.key];
-    this.heads = config.heads;
-    this.W_q = weights.linear("W_q", Q, K, { bias: false });
-    this.W_k = weights.linear("W_k", V, K, { bias: false });
-    this.W_v = weights.linear("W_v", V, K, { bias: false });
-    this.W_a = weights.linear("W_a", K, V, { bias: false });
-    this.scale = 1 / Math.sqrt(K / config.heads);
-  }
-
-  memory(h) {
-    return { keys: this.W_k.apply(h), values: this.W_v.apply(h), S: h.length / this.size };
-  }
-
-  scores(queries, T, memory) {
-    return dotScores(this.queries(queries, T, memory), T, memory.keys, memory.S, this.scale, this.heads);
-  }
-
-  /** Returns the queries of all heads, (T, K): the first K / N numbers of a row are those of head 1. */
-  queries(queries, _T, _memory) {
-    return this.W_q.apply(queries);
-  }
-
-  mix(weights, T, memory) {
-    return this.W_a.apply(mixValues(weights, T, memory.values, memory.S, this.W_v.outputs, this.heads));
-  }
-}
-
-/** Every mechanism by its name in the settings. */
-export const MECHANISMS = {
-  none: NoAttention,
-  mean: MeanAttention,
-  "scaled-dot": ScaledDotAttention,
-  dot: DotAttention,
-  bilinear: BilinearAttention,
-  additive: AdditiveAttention,
-  "multi-head": MultiHeadAttention,
-};

@@ -6,11 +6,11 @@
  */
 
 import { addToRows, concatArrays, Linear, logSoftmaxRows, padded, sigmoid, splitRows } from "./arrays.js";
-import { MECHANISMS } from "./attention.js";
+import { Attention } from "./attention.js";
 
 /** A bidirectional GRU encoder and a GRU decoder with attention. */
 export class GRUTranslator {
-  constructor(config, weights, sourceVocabulary, targetVocabulary) {
+  constructor(config, weights, sourceVocabulary, targetVocabulary, program) {
     const { embedding: E, hidden: H, layers: L, tie } = config;
     this.config = config;
     this.vocabulary = targetVocabulary;
@@ -31,7 +31,7 @@ export class GRUTranslator {
     }
     this.bridge = tie === "none" ? null : weights.linear("bridge", 3 * H, E, { bias: false });
     this.W_o = weights.outputLayer("W_o", tie === "none" ? 3 * H : E, targetVocabulary);
-    this.attention = new MECHANISMS[config.attention](config, weights.inside("attention"));
+    this.attention = new Attention(program, weights.inside("attention"));
     this.forwardGates = new WordGates(W_z, this.encoder[0].forwards.W_i);
     this.backwardGates = new WordGates(W_z, this.encoder[0].backwards.W_i);
     this.decoderGates = new WordGates(W_b, this.decoder[0].W_i);
@@ -43,7 +43,7 @@ export class GRUTranslator {
 
   /**
    * Computes equations 3 to 8 for a source (S), its end included: the memory, and the state of a hypothesis
-   * before the first word, g_0 of each layer (L, H).
+   * before the first word: g_0 of each layer (L, H), and that of the attention.
    */
   encode(src) {
     const S = src.length;
@@ -65,12 +65,13 @@ export class GRUTranslator {
       }
       start.push(this.W_s[layer].apply(concatArrays([hf, hb])).map((x) => Math.max(x, 0))); // [hf_S, hb_1]
     });
-    return { memory: this.attention.memory(h), start: concatArrays(start) };
+    const memory = this.attention.memory(h, S);
+    return { memory, start: { g: concatArrays(start), seen: this.attention.start(memory) } };
   }
 
   /**
    * Computes equations 9 to 12 for one more word of K hypotheses: log-probabilities (K, V), weights (K, S)
-   * and the new state g of each, (L, H). `changed`, weights (S), replace the model's own.
+   * and the new state of each. `changed`, weights (S), replace the model's own.
    */
   step(tokens, states, memory, changed = null) {
     const { features, weights, states: newStates } = this.advance(tokens, states, memory, changed);
@@ -83,13 +84,14 @@ export class GRUTranslator {
   advance(tokens, states, memory, changed = null) {
     const g = this.nextStates(tokens, states);
     const query = g[g.length - 1];
-    const { context, weights } = this.attention.attend(query, tokens.length, memory, changed);
+    const seen = states.map((state) => state.seen);
+    const { context, states: nextSeen, ...found } = this.attention.advance(query, seen, memory, changed);
     const rows = (x) => splitRows(x, tokens.length);
     const [a, queries, layers] = [rows(context), rows(query), g.map(rows)];
     return {
       features: concatArrays(tokens.flatMap((_, k) => [a[k], queries[k]])),
-      weights,
-      states: tokens.map((_, k) => concatArrays(layers.map((layer) => layer[k]))),
+      ...found,
+      states: nextSeen.map((seen, k) => ({ g: concatArrays(layers.map((layer) => layer[k])), seen })),
     };
   }
 
@@ -102,12 +104,9 @@ export class GRUTranslator {
     const { heads } = this.attention;
     let states = [start];
     const rows = tokens.map((token, place) => {
-      const weights = changed.get(place) ?? null;
-      const found = this.advance([token], states, memory, weights);
+      const found = this.advance([token], states, memory, changed.get(place) ?? null);
       states = found.states;
-      if (weights !== null) return Array(heads).fill(weights);
-      const query = found.features.subarray(found.features.length - this.config.hidden); // g_i, after a_i
-      return splitRows(this.attention.weights(query, 1, memory), heads);
+      return splitRows(found.heads, heads);
     });
     return [Array.from({ length: heads }, (_, n) => rows.map((row) => row[n]))];
   }
@@ -115,14 +114,16 @@ export class GRUTranslator {
   /** Computes equations 9 and 10 for one more word (K): g_i from g_{i-1}, for each layer (K, H). */
   nextStates(tokens, states) {
     const H = this.config.hidden;
-    const g = [];
+    const next = [];
     this.decoder.forEach((gru, layer) => {
-      const before = concatArrays(states.map((state) => state.subarray(layer * H, (layer + 1) * H)));
+      const before = concatArrays(states.map(({ g }) => g.subarray(layer * H, (layer + 1) * H)));
       const gates =
-        layer === 0 ? this.decoderGates.rows(tokens) : splitRows(gru.W_i.apply(g[layer - 1]), tokens.length);
-      g.push(gru.cell(gates, before));
+        layer === 0
+          ? this.decoderGates.rows(tokens)
+          : splitRows(gru.W_i.apply(next[layer - 1]), tokens.length);
+      next.push(gru.cell(gates, before));
     });
-    return g;
+    return next;
   }
 
   /** Computes equation 12 before the softmax: (rows, D + H) to (rows, V). */
@@ -135,7 +136,8 @@ export class GRUTranslator {
    * source: logits(alpha) = base + sum_t alpha_t contributions_t, with base (V) and contributions (S, V).
    */
   splitLogits(query, memory) {
-    const [D, H, S] = [this.attention.size, this.config.hidden, memory.S];
+    const [H, S] = [this.config.hidden, memory.S];
+    const D = 2 * H;
     const eachAlone = new Float32Array(this.attention.heads * S * S);
     for (let i = 0; i < eachAlone.length / S; i++) {
       eachAlone[i * S + (i % S)] = 1; // the identity matrix for each head

@@ -5,15 +5,15 @@
  * entries of the target vocabulary.
  */
 
-import { addInPlace, concatArrays, logSoftmaxRows, padded, splitRows } from "./arrays.js";
-import { averageHeads, MECHANISMS, MultiHeadAttention } from "./attention.js";
+import { addInPlace, concatArrays, dot, logSoftmaxRows, padded, softmaxRows, splitRows } from "./arrays.js";
+import { Attention } from "./attention.js";
 
 /** The number of places that are learnt, if they are learnt; words further on share the last one. */
 const LEARNT_POSITIONS = 512;
 
 /** An encoder and a decoder of L layers each. */
 export class TransformerTranslator {
-  constructor(config, weights, sourceVocabulary, targetVocabulary) {
+  constructor(config, weights, sourceVocabulary, targetVocabulary, program) {
     const { embedding: D, layers: L } = config;
     this.config = config;
     this.vocabulary = targetVocabulary;
@@ -28,8 +28,7 @@ export class TransformerTranslator {
     this.decoder = layers.map((layer) => new DecoderLayer(config, weights.inside(`decoder.${layer}`)));
     this.decoderNorm = weights.layerNorm("decoder_norm", D);
     this.W_o = weights.outputLayer("W_o", D, targetVocabulary);
-    const Mechanism = MECHANISMS[config.attention];
-    this.attentions = layers.map((layer) => new Mechanism(config, weights.inside(`attentions.${layer}`)));
+    this.attentions = layers.map((layer) => new Attention(program, weights.inside(`attentions.${layer}`)));
   }
 
   get selective() {
@@ -38,22 +37,21 @@ export class TransformerTranslator {
 
   /**
    * Computes the word representations h of a source (S), its end included: each decoder layer's keys and
-   * values, and the state of a hypothesis before the first word, its keys and values of no words.
+   * values, and the state of a hypothesis before the first word, its keys and values of no words and the start of its attention.
    */
   encode(src) {
     let x = this.embed(this.W_z, src, 0);
     for (const layer of this.encoder) x = layer.apply(x, src.length);
     const h = this.encoderNorm.apply(x);
     const nothing = { keys: new Float32Array(0), values: new Float32Array(0), S: 0 };
-    return {
-      memory: this.attentions.map((attention) => attention.memory(h)),
-      start: this.decoder.map(() => nothing),
-    };
+    const memory = this.attentions.map((attention) => attention.memory(h, src.length));
+    const seen = memory.map((each, layer) => this.attentions[layer].start(each));
+    return { memory, start: seen.map((each) => ({ ...nothing, seen: each })) };
   }
 
   /**
    * Computes one more word of K hypotheses: log-probabilities (K, V), weights (K, S), and the new state of
-   * each, which holds the keys and the values of each layer for the words so far.
+   * each, which holds the keys and the values of each layer for the words so far, and its attention's state.
    */
   step(tokens, states, memory) {
     const { features, weights, states: newStates } = this.advance(tokens, states, memory);
@@ -83,12 +81,13 @@ export class TransformerTranslator {
         return layer.own.mix(weights, 1, own);
       });
       addInPlace(y, concatArrays(found));
-      const attention = this.attentions[number];
-      const weights = attention.weights(layer.crossNorm.apply(y), K, memory[number]);
-      watch?.("cross", number, weights);
-      addInPlace(y, attention.mix(weights, K, memory[number]));
+      const seen = states.map((state) => state[number].seen);
+      const at = this.attentions[number].advance(layer.crossNorm.apply(y), seen, memory[number]);
+      watch?.("cross", number, at.heads);
+      addInPlace(y, at.context);
       addInPlace(y, layer.feedForward.apply(y));
-      addInPlace(sum, averageHeads(weights, attention.heads));
+      addInPlace(sum, at.weights);
+      for (const [k, each] of at.states.entries()) newStates[k][number].seen = each;
     });
     return {
       features: this.decoderNorm.apply(y),
@@ -203,25 +202,53 @@ class FeedForward {
  * Multi-head self-attention; with rotary positions, queries and keys are turned by their places. Keys are
  * turned when they are computed, because their places never change.
  */
-class SelfAttention extends MultiHeadAttention {
+class SelfAttention {
   constructor(config, weights) {
-    super(config, weights);
+    const [D, K] = [config.embedding, config.key];
+    this.heads = config.heads;
+    this.W_q = weights.linear("W_q", D, K, { bias: false });
+    this.W_k = weights.linear("W_k", D, K, { bias: false });
+    this.W_v = weights.linear("W_v", D, K, { bias: false });
+    this.W_a = weights.linear("W_a", K, D, { bias: false });
+    this.size = K / config.heads; // of a head
     this.rotary = config.transformer.positions === "rotary";
   }
 
   /** Returns keys and values of T words at the places from `start` on. */
   memoryFrom(states, T, start) {
-    const memory = this.memory(states);
-    if (this.rotary) rotateRows(memory.keys, T, this.heads, start);
-    return memory;
+    const keys = this.W_k.apply(states);
+    if (this.rotary) rotateRows(keys, T, this.heads, start);
+    return { keys, values: this.W_v.apply(states), S: T };
   }
 
-  queries(queries, T, memory) {
-    const q = super.queries(queries, T, memory);
-    if (this.rotary) {
-      rotateRows(q, T, this.heads, memory.S - T); // the queries are the last of the words
+  /** Returns the weights of each head, (N, T, S), for T words, the last of those in the memory. */
+  weights(words, T, { keys, S }) {
+    const [q, size, K] = [this.W_q.apply(words), this.size, this.W_q.outputs];
+    if (this.rotary) rotateRows(q, T, this.heads, S - T);
+    const weights = new Float32Array(this.heads * T * S);
+    for (let n = 0, i = 0; n < this.heads; n++) {
+      for (let t = 0; t < T; t++) {
+        for (let s = 0; s < S; s++, i++) {
+          weights[i] = dot(q, t * K + n * size, keys, s * K + n * size, size) / Math.sqrt(size);
+        }
+      }
     }
-    return q;
+    softmaxRows(weights, S);
+    return weights;
+  }
+
+  /** Returns what each word takes from the others, (T, D). */
+  mix(weights, T, { values, S }) {
+    const [size, K] = [this.size, this.W_v.outputs];
+    const heads = new Float32Array(T * K);
+    for (let n = 0, i = 0; n < this.heads; n++) {
+      for (let t = 0; t < T; t++) {
+        for (let s = 0; s < S; s++, i++) {
+          for (let j = n * size; j < (n + 1) * size; j++) heads[t * K + j] += weights[i] * values[s * K + j];
+        }
+      }
+    }
+    return this.W_a.apply(heads);
   }
 }
 

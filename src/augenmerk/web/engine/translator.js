@@ -17,7 +17,7 @@ import { TransformerTranslator } from "./transformer.js";
 import { maximiseWanted } from "./wanted.js";
 import { Characters, detokenise } from "./words.js";
 
-const BUNDLE_FORMAT = 1;
+const BUNDLE_FORMAT = 2;
 /** How many sentences of a text are kept, so that they are not translated again when another changes. */
 const KEPT_SENTENCES = 500;
 
@@ -26,7 +26,13 @@ export function buildModel(settings, buffer) {
   const config = settings.config.model;
   const Model = config.architecture === "transformer" ? TransformerTranslator : GRUTranslator;
   const weights = Weights.decode(settings.tensors, buffer);
-  return new Model(config, weights, settings.source_vocabulary, settings.target_vocabulary);
+  return new Model(
+    config,
+    weights,
+    settings.source_vocabulary,
+    settings.target_vocabulary,
+    settings.attention
+  );
 }
 
 /** Lets a search step a model over a sentence that it has read: a decoder as `search` needs it. */
