@@ -15,6 +15,7 @@ def test_the_public_names() -> None:
         "Bitext",
         "Dummy",
         "MeanPool",
+        "Mechanism",
         "Run",
         "Scores",
         "SentencePair",

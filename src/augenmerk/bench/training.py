@@ -19,6 +19,7 @@ from augenmerk.base.config import RunConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.bench.machine import PeakMemory, matrix_rate, timed
 from augenmerk.data import Bitext
+from augenmerk.mechanisms import State
 from augenmerk.mechanisms.classic import MultiHead
 from augenmerk.model.gru import GRUTranslator
 from augenmerk.model.interface import TranslationModel, build_model
@@ -206,10 +207,13 @@ class StepByStep(PlainModel):
         tgt_in = batch.tgt_in.T
         T, B = tgt_in.shape
         outputs: Tensor = h.new_zeros(T, B, model.target_vocabulary)
+        seen: State = ()
         for i in range(T):
             b = dropout(model.W_b(tgt_in[i]))  # (B, E)
             output, g = model.decoder(b[:, None], g)  # (B, 1, H)
-            a, _ = model.attention(output, h, batch.src_mask)  # (B, 1, D)
+            memory = model.attention.memory(h, batch.src_mask)
+            seen = seen or model.attention.start(memory)
+            a, _, seen = model.attention.advance(output, memory, seen)  # (B, 1, D)
             outputs[i] = model.output(torch.cat([a, output], dim=-1)[:, 0])  # (B, vocabulary)
         return outputs
 

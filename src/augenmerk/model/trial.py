@@ -204,7 +204,7 @@ def numpy_computes_the_same(trial: Trial) -> str | None:
     queries, states, mask = (x.numpy() for x in (trial.queries, trial.states, trial.mask))
     context, found = ours.attend(queries, ours.memory(states, mask))
     expected, shares = trial.attend(trial.queries, trial.states, trial.mask)
-    same = _same(torch.as_tensor(context), expected) and _same(torch.as_tensor(found), shares)
+    same = _same(torch.tensor(context), expected) and _same(torch.tensor(found), shares)
     return unless(same, "numpy computes something else than torch: use augenmerk.mechanisms.arrays only")
 
 
