@@ -39,7 +39,7 @@ def remove_control_characters(text: str) -> str:
 def format_message(text: str) -> str:
     """Returns the text of an error for the terminal: one line, with overlong names and values shortened."""
     line = " ".join(remove_control_characters(text).splitlines())
-    return shorten(re.sub(r"\S{200,}|'[^']{200,}'", lambda found: shorten(found[0]), line), 1500)
+    return shorten(re.sub(r"\S{200,}|(?<!\w)'[^']{200,}'(?!\w)", lambda found: shorten(found[0]), line), 1500)
 
 
 def escape_csv(text: str) -> str:
