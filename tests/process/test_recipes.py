@@ -135,7 +135,7 @@ def test_a_part_of_the_model_is_added_everywhere(copy: Copy, setting: str, name:
     scored = copy.run("evaluate", name, "--split", "val", "--json")
     assert json.loads(scored)[0]["split"] == "val"
     exported = setting == "model.attention"
-    answer = copy.run("export", name, "--out", "page.html", code=0 if exported else 2)
+    answer = copy.run("export", name, "--out", f"{name}.html", code=0 if exported else 2)
     assert exported or f"its architecture, '{name}', is written in Python" in answer
 
 
