@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -222,7 +223,10 @@ def test_python_gives_the_same(
     answer = run_command(name, *arguments, *([] if writes else ["--json"]), stdin=stdin, cwd=place)
     assert answer.code == expected_code(example), answer.err
     place.rename(theirs)
-    make_folder(shared_runs, place)  # the same path, and nothing that the command has made
+    if name == "assignment":  # which reads again what is finished
+        shutil.copytree(theirs, place)
+    else:
+        make_folder(shared_runs, place)  # the same path, and nothing that the command has made
     if "--data corpus" in example:
         prepare_corpus(place)
     monkeypatch.chdir(place)
