@@ -16,7 +16,7 @@ B sentences, S source positions, T target positions, L layers, N heads, D the si
     P(m_{i+1}) = softmax(W_o g_i + b_o)                        next word
 
 Self-attention is always multi-head attention. What looks at the source is the mechanism that the settings
-name: `multi-head` as in the paper, or any other of `attention.py`.
+name: `multi-head` as in the paper, or any other of `mechanisms`.
 
 With the target known, all its words are computed at once, under a mask that hides the words to come: see
 `decode`. `step` computes one more word. It needs the keys and values of the words before it, which do not
