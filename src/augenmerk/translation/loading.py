@@ -50,7 +50,7 @@ def load_model(run: RunDirectory, device: "torch.device | str" = CPU) -> "Transl
 class LoadedModels:
     """Models that translate together, with their tokenizers and settings, and the threads they compute in.
 
-    On a CPU the models compute with numpy; on a GPU, or with a custom attention mechanism, with torch.
+    On a CPU the models compute with numpy; on a GPU, or with a mechanism in torch alone, with torch.
     """
 
     def __init__(
@@ -115,9 +115,9 @@ class LoadedModels:
                         f"differ; an ensemble needs runs trained on the same sentences with the same [text] "
                         f"settings."
                     )
+        for run in runs if models is None else ():
+            check_recorded(run.config.model.attention, run.read_code(), run.path)
         if models is None and str(device) == CPU and all(run.config.model.runs_in("numpy") for run in runs):
-            for run in runs:
-                check_recorded(run.config.model.attention, run.read_code(), run.path)
             sizes = first.tokenizers.source.size, first.tokenizers.target.size
             models = [
                 build_inference_model(run.config.model, run.load_model(), *sizes, str(run.model_path))
