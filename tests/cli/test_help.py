@@ -19,8 +19,7 @@ from augenmerk.base.config import RunConfig
 from augenmerk.bench import decoding
 from augenmerk.cli import EXAMPLE_WIDTH, app, lay_out_examples
 from augenmerk.data import Bitext, bilderbuch, multi30k
-from augenmerk.lab.exercises import EXERCISES
-from augenmerk.lab.naming import read_reference
+from augenmerk.lab.exercises import EXERCISES, read_reference
 from augenmerk.run.directory import RunDirectory
 from augenmerk.serve import session
 from augenmerk.serve.server import open_socket

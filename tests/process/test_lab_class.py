@@ -11,8 +11,7 @@ from augenmerk import lab
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.lab.checking import Limits
 from augenmerk.lab.classroom import ClassReport, find_submissions
-from augenmerk.lab.exercises import EXERCISES
-from augenmerk.lab.naming import read_reference
+from augenmerk.lab.exercises import EXERCISES, read_reference
 from tests.support.command import fails_with_a_sentence, run_command
 
 IMPORTS = "import torch\nfrom torch import Tensor\nimport augenmerk as am"

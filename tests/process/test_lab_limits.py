@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from augenmerk import lab
-from augenmerk.lab.exercises import EXERCISES
-from augenmerk.lab.naming import read_reference
+from augenmerk.lab.exercises import EXERCISES, read_reference
 from tests.support.command import run_command
 
 BAD = """

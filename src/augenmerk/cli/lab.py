@@ -177,7 +177,7 @@ def sheet(
 ) -> None:
     """Write one sheet for theory and code together, and the teacher's key."""
     from augenmerk.cli.terminal import print_json, print_written
-    from augenmerk.lab.homework import write_homework
+    from augenmerk.lab.sheet import write_homework
 
     written = write_homework(
         out, key, tasks=tasks, variants=variant or (), exercises=exercise or (), language=language

@@ -19,15 +19,14 @@ if TYPE_CHECKING:
     from augenmerk.lab.checking import Limits, check
     from augenmerk.lab.classroom import ClassReport, grade
     from augenmerk.lab.exercises import EXERCISES
-    from augenmerk.lab.homework import write_homework
     from augenmerk.lab.report import ExerciseResult, LabReport, read_rubric, write_rubric
-    from augenmerk.lab.sheet import start
+    from augenmerk.lab.sheet import start, write_homework
 
 _HOME = {
     **dict.fromkeys(("Limits", "check"), "checking"),
     **dict.fromkeys(("ClassReport", "grade"), "classroom"),
     **dict.fromkeys(("ExerciseResult", "LabReport", "read_rubric", "write_rubric"), "report"),
-    **{"EXERCISES": "exercises", "start": "sheet", "write_homework": "homework"},
+    **{"EXERCISES": "exercises", "start": "sheet", "write_homework": "sheet"},
 }
 
 __all__ = ["EXERCISES", "ClassReport", "ExerciseResult", "LabReport", "Limits"]

@@ -13,7 +13,7 @@ from typing import Any
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import read_text
 from augenmerk.lab.child import make_missing
-from augenmerk.lab.exercises import EXERCISES, find_exercise
+from augenmerk.lab.exercises import EXERCISES, choose_exercises
 from augenmerk.lab.report import LabReport, Rubric, read_rubric, score
 
 
@@ -45,10 +45,9 @@ def check(
 
     The file is executed in a child process with limits, answers themselves in this process without any.
     """
-    names = [exercises] if isinstance(exercises, str) else [*(exercises or ())]
-    chosen = [find_exercise(name).name for name in (*names, *answers)]
+    chosen = [each.name for each in choose_exercises(exercises or [*answers])]
     own = rubric if isinstance(rubric, Mapping) else read_rubric(rubric) if rubric is not None else {}
-    if (path is None) == (not answers) or (answers and names):
+    if (path is None) == (not answers) or (answers and exercises):
         raise AugenmerkError(
             "Check either a file, such as check('lab.py'), or answers, such as check(bleu=mine)."
         )
@@ -57,7 +56,6 @@ def check(
 
         found = [grade(EXERCISES[name], answer, seed) for name, answer in answers.items()]
         return LabReport(", ".join(answers), [score(each, own) for each in found])
-    chosen = [name for name in EXERCISES if name in chosen or not chosen]
     found, problem = _run_child(Path(path), chosen, seed, limits)
     return LabReport(str(path), [score(each, own) for each in found], problem)
 

@@ -31,7 +31,7 @@ from augenmerk.base.files import atomic_write, format_json, make_folder
 from augenmerk.drawing.html import render_template
 from augenmerk.lab.checking import LIMITS, Limits
 from augenmerk.lab.child import make_missing
-from augenmerk.lab.exercises import EXERCISES, find_exercise
+from augenmerk.lab.exercises import EXERCISES, choose_exercises
 from augenmerk.lab.report import ExerciseResult, LabReport, read_rubric, score
 
 if TYPE_CHECKING:
@@ -264,7 +264,7 @@ def grade(
     The inputs depend on the seed, which is drawn: they are hidden tests. Takes what `augenmerk lab grade`
     takes; calls `on_written` with each file.
     """
-    chosen = {find_exercise(name).name for name in ([exercises] if isinstance(exercises, str) else exercises)}
+    chosen = [each.name for each in choose_exercises(exercises)]
     rules = read_rubric(rubric) if rubric is not None else {}
     files = [None if path is None else Path(path) for path in (out, page, otter, gradescope)]
     for named in files:
@@ -274,7 +274,7 @@ def grade(
         raise AugenmerkError(f"{folder}: there is no such folder or zip file.")
     if not hasattr(os, "fork"):
         raise AugenmerkError("Classes are graded on Linux and macOS only: answers run in a forked process.")
-    used = {"exercises": [name for name in EXERCISES if name in chosen or not chosen], **asdict(limits)}
+    used = {"exercises": chosen, **asdict(limits)}
     used["seed"] = secrets.randbelow(MAX_DRAWN) if seed is None else seed
     with tempfile.TemporaryDirectory(prefix="augenmerk-class-") as unpacked:
         submissions = find_submissions(Path(folder), Path(unpacked))

@@ -14,7 +14,7 @@ from typing import Any
 
 from torch import Tensor
 
-from augenmerk.lab.exercises import COMMON, EXERCISES, Exercise, Mistake
+from augenmerk.lab.exercises import COMMON, EXERCISES, Exercise, Mistake, read_reference
 from augenmerk.lab.outcomes import Case, Outcome, call
 
 Named = tuple[Mistake, str]
@@ -34,11 +34,6 @@ def compile_reference(name: str, edits: tuple[str, ...] = ()) -> Any:
     space: dict[str, Any] = {"__name__": f"reference_{name}"}
     exec(compile(source, f"<{name}>", "exec", __future__.annotations.compiler_flag), space)
     return space[exercise.object]
-
-
-def read_reference(name: str) -> str:
-    """Returns the source of a reference, without its inputs."""
-    return EXERCISES[name].source.partition("\n\ndef make_cases(")[0]
 
 
 def edit_source(exercise: Exercise, edits: Sequence[str]) -> str | None:

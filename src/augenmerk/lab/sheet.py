@@ -1,4 +1,4 @@
-"""What students receive: the sheet, a skeleton to fill in, and the same as a notebook."""
+"""What students receive: the sheet, alone or with the theory, a skeleton to fill in, and a notebook."""
 
 import textwrap
 from collections.abc import Iterable
@@ -7,7 +7,9 @@ from typing import Any
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import atomic_write, format_json, make_folder
-from augenmerk.lab.exercises import EXERCISES, Exercise, find_exercise
+from augenmerk.drawing.sheet import SheetQuestion, check_language, write_sheets
+from augenmerk.lab.exercises import Exercise, choose_exercises, read_reference
+from augenmerk.theory.exercises import choose_tasks, choose_variants, make_question
 
 INTRODUCTION = """\
 Fill in `lab.py`, or the notebook `lab.ipynb`, and keep the names of classes, functions and layers. Check your
@@ -33,8 +35,7 @@ def start(folder: str | Path, exercises: Iterable[str] = ()) -> list[str]:
 
     Never replaces a file, which may have answers in it.
     """
-    chosen = {find_exercise(name).name for name in exercises} or {*EXERCISES}
-    found = [each for each in EXERCISES.values() if each.name in chosen]
+    found = choose_exercises(exercises)
     files = {
         Path(folder, "sheet.md"): format_sheet(found),
         Path(folder, "lab.py"): format_skeleton(found),
@@ -91,3 +92,42 @@ def make_notebook(exercises: Iterable[Exercise]) -> dict[str, Any]:
 def _cell(kind: str, text: str) -> dict[str, Any]:
     code: dict[str, Any] = {"execution_count": None, "outputs": []} if kind == "code" else {}
     return {"cell_type": kind, "metadata": {}, "source": text.splitlines(keepends=True), **code}
+
+
+def write_homework(
+    out: str | Path | None = None,
+    key: str | Path | None = None,
+    *,
+    tasks: str = "",
+    variants: Iterable[str] = (),
+    exercises: Iterable[str] = (),
+    language: str = "en",
+) -> list[Path]:
+    """Writes the tasks of the theory, such as `1.1-1.4`, and exercises in code, by default all, to a sheet.
+
+    `key` gets the same with right answers and typical mistakes. Returns the paths.
+    """
+    check_language(language)
+    if out is None and key is None:
+        raise AugenmerkError("Name a file for the sheet, --out sheet.html, or for its key, --key key.html.")
+    theory = choose_tasks(tasks, choose_variants(variants)) if tasks else []
+    code = [_make_question(each, language) for each in choose_exercises(exercises)]
+    parts = {"theory": [make_question(each, language) for each in theory], "code": code}
+    write_sheets({part: own for part, own in parts.items() if own}, language, out, key)
+    return [Path(path) for path in (out, key) if path is not None]
+
+
+def _make_question(exercise: Exercise, language: str) -> SheetQuestion:
+    text = exercise.texts[language]
+    question, _, equations = text.question.partition("\n\n")
+    says = {each.id: each.says for each in reversed(exercise.mistakes) if not each.accepted}
+    return SheetQuestion(
+        f"{exercise.number}.",
+        text.title,
+        " ".join(question.split()),
+        equations=textwrap.dedent(equations),
+        code=exercise.make_skeleton(language),
+        points=exercise.points,
+        solution=read_reference(exercise.name).partition("\n\n\n")[2].strip(),  # without its imports,
+        mistakes={says: name for name, says in reversed(says.items())},  # one sentence for each name
+    )

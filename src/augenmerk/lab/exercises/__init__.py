@@ -15,7 +15,7 @@ must have, and `make_cases(draw)`, which yields the inputs, the smallest first. 
 import ast
 import textwrap
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from augenmerk.base.errors import AugenmerkError, shorten
+from augenmerk.base.frames import as_list
 
 WITHOUT_NAME = ("error", "wrong result", "not done", "missing")
 """Findings that name no mistake."""
@@ -137,3 +138,14 @@ def find_exercise(name: str) -> Exercise:
         known = ", ".join(EXERCISES)
         raise AugenmerkError(f"There is no exercise '{shorten(name)}'; the exercises are {known}.")
     return EXERCISES[name]
+
+
+def choose_exercises(names: Iterable[str] | str | None) -> list[Exercise]:
+    """Returns the exercises of these names in their order, or all for none."""
+    chosen = {find_exercise(name).name for name in as_list(names, str)} or {*EXERCISES}
+    return [each for name, each in EXERCISES.items() if name in chosen]
+
+
+def read_reference(name: str) -> str:
+    """Returns the source of a reference, without its inputs."""
+    return EXERCISES[name].source.partition("\n\ndef make_cases(")[0]
