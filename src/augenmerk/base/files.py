@@ -134,6 +134,18 @@ def make_folder(path: Path) -> None:
         raise AugenmerkError(f"{path}: cannot be created ({error_reason(error)}).") from None
 
 
+def check_folders(*files: str | Path | None) -> list[Path | None]:
+    """Returns files that are to be written as paths; raises AugenmerkError if the folder of one is missing.
+
+    To be called before long work, so that a slip of the keyboard does not cost it.
+    """
+    paths = [None if file is None else Path(file) for file in files]
+    for path in paths:
+        if path is not None and not path.parent.is_dir():
+            raise AugenmerkError(f"{path}: there is no folder {path.parent}.")
+    return paths
+
+
 def write_lines(path: Path, lines: Iterable[str]) -> None:
     """Writes a text file, and creates its folder, and those above it, if they are absent."""
     make_folder(path.parent)

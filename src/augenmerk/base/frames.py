@@ -1,5 +1,7 @@
 """Rows of data that show themselves, and become data frames where pandas is installed."""
 
+import csv
+import io
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -8,7 +10,7 @@ from typing import Any, TypeVar
 from rich.console import RenderableType
 
 from augenmerk.base.console import Shown
-from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError, escape_csv
 
 _Item = TypeVar("_Item")
 
@@ -41,6 +43,15 @@ def make_frame(rows: Iterable[Mapping[str, Any]]) -> Any:
             "A data frame needs pandas, which is not installed: pip install pandas."
         ) from None
     return pandas.DataFrame(list(rows))
+
+
+def format_rows(rows: Iterable[Iterable[object]], delimiter: str = ",") -> str:
+    """Formats lines of CSV; no text in them is a formula to a spreadsheet, and None is written as nothing."""
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+    for row in rows:
+        writer.writerow([escape_csv(cell) if isinstance(cell, str) else cell for cell in row])
+    return text.getvalue()
 
 
 def as_list(given: Any, kind: type[_Item]) -> list[_Item]:

@@ -3,8 +3,6 @@
 Two processes (`judge.py`) grade one submission after another. What a submission does never stops the others.
 """
 
-import csv
-import io
 import json
 import os
 import re
@@ -12,6 +10,7 @@ import secrets
 import subprocess
 import sys
 import tempfile
+import threading
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,15 +18,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 from rich.progress import MofNCompleteColumn
 
 from augenmerk.base.console import Shown, make_table, show_progress
-from augenmerk.base.errors import AugenmerkError, escape_csv, shorten
-from augenmerk.base.files import atomic_write, format_json, make_folder
+from augenmerk.base.errors import AugenmerkError, shorten
+from augenmerk.base.files import atomic_write, check_folders, format_json, make_folder
+from augenmerk.base.frames import format_rows
 from augenmerk.drawing.html import render_template
 from augenmerk.lab.checking import LIMITS, Limits
 from augenmerk.lab.child import make_missing
@@ -142,6 +141,7 @@ class ClassReport(Shown):
 
     def __init__(self, reports: Sequence[LabReport], files: Sequence[str], seed: int, isolation: str) -> None:
         self.reports, self.files, self.seed, self.isolation = reports, files, seed, isolation
+        self._names = [each.exercise for each in reports[0].results]
 
     def to_dict(self) -> dict[str, Any]:
         return {"seed": self.seed, "submissions": [report.to_dict() for report in self.reports]}
@@ -161,41 +161,32 @@ class ClassReport(Shown):
         yield f"{count:,} submission{'s' if count > 1 else ''}, with the inputs of --seed {self.seed}."
         yield f"[dim]{ISOLATION[self.isolation]}[/]"
 
-    def format_csv(self) -> bytes:
+    def format_csv(self) -> str:
         """Formats a row for each submission, with the points of each exercise."""
-        names = [each.exercise for each in self.reports[0].results]
-        rows = [
-            [
-                each.name,
-                file,
-                each.points,
-                each.possible,
-                *(one.points for one in each.results),
-                _list_mistakes(each),
-            ]
-            for each, file in zip(self.reports, self.files, strict=True)
-        ]
-        return _format_rows(["student", "file", "points", "possible", *names, "mistakes"], rows)
+        rows: list[list[object]] = [["student", "file", "points", "possible", *self._names, "mistakes"]]
+        for each, file in zip(self.reports, self.files, strict=True):
+            points = (one.points for one in each.results)
+            rows.append([each.name, file, each.points, each.possible, *points, _list_mistakes(each)])
+        return format_rows(rows)
 
-    def format_otter(self) -> bytes:
+    def format_otter(self) -> str:
         """Formats the table that `otter grade` writes."""
-        names = [each.exercise for each in self.reports[0].results]
-        rows = [
-            [file or each.name, *(one.points for one in each.results), each.points / (each.possible or 1)]
-            for each, file in zip(self.reports, self.files, strict=True)
-        ]
-        return _format_rows(["file", *names, "percent_correct"], rows)
+        rows: list[list[object]] = [["file", *self._names, "percent_correct"]]
+        for each, file in zip(self.reports, self.files, strict=True):
+            points = (one.points for one in each.results)
+            rows.append([file or each.name, *points, each.points / (each.possible or 1)])
+        return format_rows(rows)
 
-    def render_page(self) -> bytes:
+    def render_page(self) -> str:
         """Renders the page of mistakes, without names."""
         graded = [{"student": each.name, "verdict": ""} for each in self.reports for _ in each.results]
-        tasks = [self._summarise(name) for name in (one.exercise for one in self.reports[0].results)]
+        tasks = [self._summarise(name) for name in self._names]
         questions = {
             name: {"title": each.title, "text": each.texts["en"].question, "statements": ()}
             for name, each in EXERCISES.items()
         }
         context = {"graded": graded, "tasks": tasks, "questions": questions, "unread": ()}
-        return render_template("grades.html", {**context, "title": "Which mistakes were made"}).encode()
+        return render_template("grades.html", {**context, "title": "Which mistakes were made"})
 
     def _summarise(self, name: str) -> "TaskSummary":
         from augenmerk.theory.classroom import MistakeCount, TaskSummary
@@ -223,13 +214,6 @@ def _list_mistakes(report: LabReport) -> str:
     return "; ".join(
         f"{name}: {each.says if each.mistake == 'error' else each.mistake}" for name, each in found
     )
-
-
-def _format_rows(headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([escape_csv(str(cell)) for cell in row] for row in (headings, *rows))
-    return text.getvalue().encode()
 
 
 def make_gradescope(report: LabReport) -> dict[str, Any]:
@@ -266,10 +250,7 @@ def grade(
     """
     chosen = [each.name for each in choose_exercises(exercises)]
     rules = read_rubric(rubric) if rubric is not None else {}
-    files = [None if path is None else Path(path) for path in (out, page, otter, gradescope)]
-    for named in files:
-        if named is not None and not named.parent.is_dir():  # before anything is graded
-            raise AugenmerkError(f"{named}: there is no folder {named.parent}.")
+    files = check_folders(out, page, otter, gradescope)
     if not Path(folder).exists():
         raise AugenmerkError(f"{folder}: there is no such folder or zip file.")
     if not hasattr(os, "fork"):
@@ -290,7 +271,7 @@ def grade(
     report = ClassReport(reports, names, used["seed"], max(kinds, key=[*ISOLATION].index, default=""))
     for path, make in zip(files, (report.format_csv, report.render_page, report.format_otter), strict=False):
         if path is not None:
-            atomic_write(path, [make()])
+            atomic_write(path, [make().encode()])
             on_written(path)
     if files[-1] is not None:
         write_gradescope(report, files[-1])
@@ -313,19 +294,16 @@ def _run_judges(
     work: Sequence[dict[str, Any]], jobs: int, on_progress: Callable[[int], None]
 ) -> Iterator[dict[str, Any]]:
     """Yields what judges find about each job, in their order; a judge that ends is replaced."""
-    idle: SimpleQueue[subprocess.Popen[str] | None] = SimpleQueue()
-    for _ in range(jobs):
-        idle.put(None)
+    own = threading.local()  # each thread has a judge
     done = 0
     with ExitStack() as stack:
 
         def grade(job: dict[str, Any]) -> dict[str, Any]:
             nonlocal done
-            judge = idle.get()
             missing = [make_missing(name) for name in job["exercises"]]
             found = {"found": missing, "problem": job.get("problem", "The grader itself ended early.")}
             if "problem" not in job:
-                judge = judge or _start_judge(stack)
+                own.judge = judge = getattr(own, "judge", None) or _start_judge(stack)
                 assert judge.stdin
                 assert judge.stdout
                 try:
@@ -334,8 +312,7 @@ def _run_judges(
                     found = json.loads(judge.stdout.readline())
                 except (OSError, ValueError):
                     judge.kill()
-                    judge = None
-            idle.put(judge)
+                    own.judge = None
             done += 1
             on_progress(done)
             return found

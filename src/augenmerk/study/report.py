@@ -6,13 +6,12 @@ The page is one self-contained file, for any screen, light or dark, and for pape
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from augenmerk.base.errors import AugenmerkError, escape_csv, remove_control_characters
+from augenmerk.base.errors import AugenmerkError, remove_control_characters
+from augenmerk.base.frames import format_rows
 from augenmerk.drawing import AttentionMap, Chart
 from augenmerk.drawing.figures import Style
 from augenmerk.drawing.html import render_template
@@ -304,21 +303,18 @@ def format_latex(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> str:
 
 def format_csv(result: StudyResult) -> str:
     """Formats every number of every variant, on all splits and beams, as lines of CSV in full precision."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
     head = "variant measure split beam runs mean variance low_95 high_95 published_mean published_variance"
-    writer.writerow([*head.split(), *(f"seed_{seed}" for seed in result.seeds)])
+    rows: list[list[object]] = [[*head.split(), *(f"seed_{seed}" for seed in result.seeds)]]
     published = {(each.variant, each.measure): each for each in result.published}
     for variant in result.variants:
         for summary in variant.summaries:
             other = published.get((variant.name, summary.measure)) if result.is_leading(summary) else None
-            texts = map(escape_csv, (variant.name, summary.measure, summary.split or ""))
-            row: list[object] = [*texts, summary.beam]
+            row: list[object] = [variant.name, summary.measure, summary.split, summary.beam]
             row += [len(summary.values), summary.mean, summary.variance, *(summary.interval or (None, None))]
             row += [other.mean, other.variance] if other else [None, None]
             row += [summary.values.get(seed) for seed in result.seeds]
-            writer.writerow(row)  # None is written as nothing
-    return remove_control_characters(text.getvalue())
+            rows.append(row)
+    return remove_control_characters(format_rows(rows))
 
 
 FORMATS: Mapping[str, Callable[[StudyResult, TableStyle], str]] = {

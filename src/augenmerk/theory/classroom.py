@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from augenmerk.base.errors import AugenmerkError, escape_csv, shorten
+from augenmerk.base.errors import AugenmerkError, shorten
+from augenmerk.base.frames import format_rows
 from augenmerk.theory.columns import (
     COLUMNS,
     explain_columns,
@@ -329,10 +330,8 @@ def name_grade_columns(sheet: AnswerSheet) -> list[str]:
 
 def format_grades(sheet: AnswerSheet, graded: Sequence[GradedAnswer]) -> bytes:
     """Formats the table of a class with what was found, as CSV of the kind that was read."""
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter=sheet.delimiter, lineterminator="\n")
-    writer.writerow([*map(escape_csv, sheet.columns), *name_grade_columns(sheet)])
+    rows = [[*sheet.columns, *name_grade_columns(sheet)]]
     for row, answer in zip(sheet.rows, graded, strict=True):
-        found = [vars(answer)[column] for column in GRADE_COLUMNS]
-        writer.writerow([escape_csv(cell) for cell in (*row.cells, *found)])
-    return text.getvalue().encode("utf-8-sig" if sheet.byte_order_mark else "utf-8")
+        rows.append([*row.cells, *(vars(answer)[column] for column in GRADE_COLUMNS)])
+    text = format_rows(rows, sheet.delimiter)
+    return text.encode("utf-8-sig" if sheet.byte_order_mark else "utf-8")

@@ -9,7 +9,7 @@ from rich.progress import MofNCompleteColumn
 
 from augenmerk.base.console import show_progress
 from augenmerk.base.errors import AugenmerkError, shorten
-from augenmerk.base.files import atomic_write
+from augenmerk.base.files import atomic_write, check_folders
 from augenmerk.base.frames import Rows
 from augenmerk.drawing.html import render_template
 from augenmerk.theory import classroom, wording
@@ -66,12 +66,10 @@ def grade(
     """
     if keep not in ("all", "last"):
         raise AugenmerkError(f"--keep {keep}: expected all or last.")
-    sheet_path, files = Path(answers), [None if path is None else Path(path) for path in (out, page)]
+    sheet_path, files = Path(answers), check_folders(out, page)
     for path in files:
         if path is not None and path.exists() and path.samefile(sheet_path):
             raise AugenmerkError(f"{path} has the answers; give the grades another name.")
-        if path is not None and not path.parent.is_dir():  # before anything is graded
-            raise AugenmerkError(f"{path}: there is no folder {path.parent}.")
     chosen = choose_variants(variants)
     every = classroom.read_answer_sheet(sheet_path, student_column, choose_columns(columns), chosen)
     sheet = classroom.keep_last_answers(every) if keep == "last" else every
