@@ -17,6 +17,13 @@ Chosen = Annotated[
     list[str] | None,
     typer.Option("--exercise", "-e", help="Only this exercise; may be repeated.", show_default=False),
 ]
+RubricFile = Annotated[
+    Path | None, typer.Option(help="Points, as `augenmerk lab rubric` writes them.", show_default=False)
+]
+Seconds = Annotated[
+    float, typer.Option(help="Computing time that a single call may take.", min=0.1, max=3600)
+]
+Memory = Annotated[int, typer.Option(help="Memory for the answers, in MB.", min=16, max=1_000_000)]
 
 
 @app.command(epilog="Example:  augenmerk lab start homework")
@@ -46,13 +53,9 @@ def check(
     seed: Annotated[
         int, typer.Option(help="Other inputs, of other sizes, for each seed.", min=0, max=MAX_SEED)
     ] = 1,
-    rubric: Annotated[
-        Path | None, typer.Option(help="Points, as `augenmerk lab rubric` writes them.", show_default=False)
-    ] = None,
-    seconds: Annotated[
-        float, typer.Option(help="Computing time that a single call may take.", min=0.1, max=3600)
-    ] = 10.0,
-    memory: Annotated[int, typer.Option(help="Memory for the answers, in MB.", min=16, max=1_000_000)] = 1024,
+    rubric: RubricFile = None,
+    seconds: Seconds = 10.0,
+    memory: Memory = 1024,
     json: Json = False,
 ) -> None:
     """Check answers by experiment, and name their mistakes.
@@ -121,13 +124,9 @@ def grade(
             help="Seed of the inputs. Default: drawn, so the tests are hidden.", min=0, max=MAX_SEED
         ),
     ] = None,
-    rubric: Annotated[
-        Path | None, typer.Option(help="Points, as `augenmerk lab rubric` writes them.", show_default=False)
-    ] = None,
-    seconds: Annotated[
-        float, typer.Option(help="Computing time that a single call may take.", min=0.1, max=3600)
-    ] = 5.0,
-    memory: Annotated[int, typer.Option(help="Memory for the answers, in MB.", min=16, max=1_000_000)] = 1024,
+    rubric: RubricFile = None,
+    seconds: Seconds = 5.0,
+    memory: Memory = 1024,
     jobs: Annotated[int, typer.Option(help="Submissions at a time.", min=1, max=256)] = 2,
     json: Json = False,
 ) -> None:

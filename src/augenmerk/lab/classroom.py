@@ -62,17 +62,14 @@ class Submission:
         """Returns the file with the answers, or why there is none."""
         usual = [path for path in self.files if _split_name(path.name)[1].endswith(USUAL)]
         found = usual[:1] or list(self.files)
-        if len(found) == 1 and found[0].stat().st_size > MAX_BYTES:
+        names = shorten(", ".join(path.name for path in found), 200)
+        if not found:
+            return None, "There is no .py or .ipynb file."
+        if len(found) > 1:
+            return None, f"Which of these files has the answers? {names}"
+        if found[0].stat().st_size > MAX_BYTES:
             return None, f"The file has over {MAX_BYTES:,} bytes."
-        if len(found) == 1:
-            return found[0], ""
-        names = ", ".join(path.name for path in found)
-        return (
-            None,
-            f"Which of these files has the answers? {shorten(names, 200)}"
-            if found
-            else "There is no .py or .ipynb file.",
-        )
+        return found[0], ""
 
 
 def _split_name(name: str) -> tuple[str, str]:

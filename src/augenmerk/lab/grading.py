@@ -117,7 +117,7 @@ def _grade(
     outcomes = []
     for case in cases:
         outcomes.append(try_answer(case))
-        if isinstance(outcomes[-1].error, NotImplementedError):
+        if outcomes[-1].error == "NotImplementedError":
             found.verdict = "not done"
             return
     reference = compile_reference(exercise.name)
@@ -146,17 +146,18 @@ def _explain(
     """Names the mistakes, or shows the smallest input on which the answer is wrong."""
     every = [*zip(cases, outcomes, expected, strict=True)]
     named = name_mistakes(exercise, *zip(*every, strict=True))
-    failed = next((each for each in outcomes if each.error is not None), None)
+    failed = next((each for each in outcomes if each.error), None)
     missing = list_missing_layers(expected[0], outcomes[0]) if not named else []
     if missing and (outcomes[0].weights or failed is None):
         found.add(say_observed("layers missing", " and no ".join(missing)))
-    elif not named and failed is not None and failed.error is not None:
+    elif not named and failed is not None:
         # What the answer returns where it does not fail may have a name.
-        part = [each for each in every if each[1].error is None]
+        part = [each for each in every if not each[1].error]
         if not all(one.equals(other) for _, one, other in part):
             named = name_mistakes(exercise, *zip(*part, strict=True))
             named = [each for each in named if not each[0].accepted]
-        found.add(say_observed("error", explain_error(failed.error, files)))
+        explained = explain_error(failed.raised, files) if failed.raised else failed.explained
+        found.add(say_observed("error", explained))
     elif named and all(mistake.accepted for mistake, _ in named):
         found.passed = len(cases)
         found.remarks += [sentence for _, sentence in named]
@@ -169,12 +170,11 @@ def _explain(
         found.add(
             say_observed("wrong result", f"{failures}: {_compare(exercise, outcome.value, wanted.value)}")
         )
-    got = type(outcome.error).__name__ if outcome.error else show_value(outcome.value)
     found.example = {
         "case": case.name,
         "input": ", ".join(map(show_value, (*case.sizes, *case.arguments))),
         "expected": show_value(wanted.value),
-        "got": got,
+        "got": outcome.error or show_value(outcome.value),
     }
 
 
@@ -203,9 +203,9 @@ def _look_closer(
 
     def compare(read: Callable[[Tensor], Any], **how: Any) -> bool:
         ours, theirs = (each(case, **how) for each in (reference, answer))
-        if ours.error is not None or not list_tensors(ours.raw):
+        if ours.error or not list_tensors(ours.raw):
             return True  # no reference for this
-        if theirs.error is not None:
+        if theirs.error:
             return False
         return list(map(read, list_tensors(ours.raw))) == list(map(read, list_tensors(theirs.raw)))
 
@@ -235,8 +235,6 @@ def find_line(error: BaseException, files: Sequence[str]) -> str:
 
 def explain_error(error: BaseException, files: Sequence[str]) -> str:
     """Returns what an exception means, with its line in the answer."""
-    if explained := getattr(error, "explained", ""):  # in another process
-        return str(explained)
     text = shorten(" ".join(str(error).split()), 200)
     kind = type(error).__name__
     place = find_line(error, files)

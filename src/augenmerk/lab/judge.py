@@ -7,7 +7,6 @@ Where such a process ends, hangs or does what it may not, the exercise gets no p
 with a new one.
 """
 
-import builtins
 import io
 import json
 import os
@@ -27,7 +26,7 @@ from torch import Tensor
 from augenmerk.lab.child import MEGABYTE, make_missing, split_file
 from augenmerk.lab.exercises import EXERCISES
 from augenmerk.lab.grading import grade
-from augenmerk.lab.outcomes import Case, Outcome, Remote, TooManyStepsError
+from augenmerk.lab.outcomes import Case, Outcome, Remote
 from augenmerk.lab.sandbox import Job, run
 
 MAX_REPLY = 64 * MEGABYTE
@@ -121,7 +120,7 @@ class Answer(Remote):
             raise StoppedError(found.get("problem", ""))
         weights = {str(name): own for name, own in dict(found["weights"]).items() if isinstance(own, Tensor)}
         if "error" in found:
-            return Outcome(error=_make_error(found["error"], str(found["explained"])), weights=weights)
+            return Outcome(error=str(found["error"]), explained=str(found["explained"]), weights=weights)
         raw = [
             torch.empty(
                 0, dtype=getattr(torch, str(kind)), device="meta" if where == "meta" else "cpu"
@@ -129,21 +128,6 @@ class Answer(Remote):
             for kind, trained, where in found["tensors"]
         ]
         return Outcome(found["value"], raw=raw, weights=weights, changed=bool(found["changed"]))
-
-
-def _make_error(kinds: Sequence[str], explained: str) -> Exception:
-    """Returns an exception of the same kind, or of the nearest that is known, with its explanation."""
-    known = {**vars(builtins), TooManyStepsError.__name__: TooManyStepsError}
-    found = (known.get(str(kind)) for kind in kinds)
-    kind = next(
-        each for each in (*found, Exception) if isinstance(each, type) and issubclass(each, Exception)
-    )
-    try:
-        error: Exception = kind()
-    except TypeError:  # it takes arguments
-        error = Exception()
-    error.explained = explained  # type: ignore[attr-defined]
-    return error
 
 
 def judge(job: Mapping[str, Any]) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def name_mistakes(
         for done, n in enumerate(order if reference else ()):
             made = call(reference, cases[n], outcomes[n].weights) if edits else expected[n]
             try:
-                made = Outcome(change(made.value)) if change and made.error is None else made
+                made = Outcome(change(made.value)) if change and not made.error else made
             except (IndexError, TypeError):  # a result of another shape than the reference's
                 return done
             if not outcomes[n].equals(made):

@@ -79,16 +79,18 @@ class Outcome:
     """What a call returned, in a form that can be compared, or the exception that it raised."""
 
     value: Any = None
-    error: Exception | None = None
+    error: str = ""
+    """The name of the exception's class."""
+    raised: Exception | None = field(default=None, repr=False)
+    explained: str = ""
+    """What an exception means that was raised in another process."""
     raw: Any = field(default=None, repr=False)
     weights: Mapping[str, Tensor] = field(default_factory=dict, repr=False)
     changed: bool = False
     """Whether the call changed one of its arguments."""
 
     def equals(self, other: "Outcome") -> bool:
-        if self.error is not None or other.error is not None:
-            return type(self.error) is type(other.error)
-        return same(self.value, other.value)
+        return self.error == other.error and (bool(self.error) or same(self.value, other.value))
 
 
 class Remote(ABC):
@@ -129,9 +131,9 @@ def call(
             raw = candidate(*arguments)
         value = canonical(raw)
     except SystemExit:
-        return Outcome(error=RuntimeError("the program exits"), weights=used)
+        return Outcome(error="RuntimeError", raised=RuntimeError("the program exits"), weights=used)
     except Exception as error:
-        return Outcome(error=error, weights=used)
+        return Outcome(error=type(error).__name__, raised=error, weights=used)
     changed = prepare is None and not all(map(_same_argument, case.arguments, arguments))
     return Outcome(value, raw=raw, weights=used, changed=changed)
 

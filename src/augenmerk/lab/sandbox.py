@@ -250,9 +250,8 @@ def _serve(job: Job, asked: Any, told: Any, isolation: str) -> None:
 def _describe(outcome: Outcome, files: Sequence[str], *, has_value: bool) -> dict[str, Any]:
     """Returns what came of a call, as text, numbers and tensors."""
     weights = dict(outcome.weights)
-    if outcome.error is not None:
-        kinds = [kind.__name__ for kind in type(outcome.error).__mro__]
-        return {"error": kinds, "weights": weights, "explained": explain_error(outcome.error, files)}
+    if outcome.raised:
+        return {"error": outcome.error, "weights": weights, "explained": explain_error(outcome.raised, files)}
     tensors = [
         (str(tensor.dtype).removeprefix("torch."), tensor.requires_grad, tensor.device.type)
         for tensor in list_tensors(outcome.raw)
