@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
+
 from augenmerk.assignment.report import PICTURES, format_markdown, list_pictures
 from augenmerk.assignment.sections import make_sections
 from augenmerk.base.files import make_folder, read_object, write_object
@@ -34,12 +36,23 @@ def leave_out_sentences(document: dict[str, Any]) -> dict[str, Any]:
     return {**document, "diagrams": []}
 
 
+def locate(name: str) -> str:
+    """Returns where a picture of the report is. A map has so many cells that it is smaller as PNG."""
+    return ELSEWHERE.get(name, f"{FIGURES}/{name}.{'png' if name.startswith('example-') else 'svg'}")
+
+
+def shrink(path: Path) -> None:
+    """Halves the sides of a PNG, and gives it a palette of 256 colours."""
+    image = Image.open(path).convert("RGB").reduce(2)
+    image.quantize(method=Image.Quantize.MAXCOVERAGE).save(path, optimize=True)
+
+
 def make_page(document: dict[str, Any]) -> str:
     """Returns the page: the report in Markdown with our title, and links to figures of the documentation."""
     hardware = document["study"]["provenance"]["hardware"][0].partition(";")[0]
     intro = INTRO.format(hardware=hardware, **{key: document[key] for key in ("command", "date", "commit")})
     _, _, report = format_markdown(document, make_sections(document)).partition("\n")
-    return intro + LINK.sub(lambda link: f"({ELSEWHERE.get(link[1], f'{FIGURES}/{link[1]}.svg')})", report)
+    return intro + LINK.sub(lambda link: f"({locate(link[1])})", report)
 
 
 def main() -> None:
@@ -52,7 +65,10 @@ def main() -> None:
     make_folder(DOCS / FIGURES)
     for name, draw in list_pictures(document).items():
         if name not in ELSEWHERE:
-            Picture(draw).save(DOCS / FIGURES / f"{name}.svg", outline=True)
+            path = DOCS / locate(name)
+            Picture(draw).save(path, outline=True)
+            if path.suffix == ".png":
+                shrink(path)
 
 
 if __name__ == "__main__":
