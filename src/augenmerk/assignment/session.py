@@ -14,7 +14,7 @@ from augenmerk.assignment.work import DOCUMENT, FORMAT, do_assignment
 from augenmerk.base.console import Shown
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import check_format, read_object, write_object
-from augenmerk.base.process import SavedInterrupt
+from augenmerk.base.process import explain_interrupt
 
 
 def assignment(
@@ -33,14 +33,8 @@ def assignment(
     study, folder = plan_comparison(data, fast=fast), Path(output)
     path = folder / DOCUMENT
     if not path.exists():
-        try:
+        with explain_interrupt(continue_with, "What is done is kept."):
             measured = do_assignment(study, describe(data, fast=fast), folder, device, jobs)
-        except SavedInterrupt as interrupted:
-            interrupted.explain(continue_with)
-            raise
-        except KeyboardInterrupt as interrupt:
-            interrupt.args = (f"What is done is kept. Continue with:  {continue_with}",)
-            raise
         write_object(path, measured, indent=1)
     document = read_object(path)  # so that reports can show nothing else
     check_format(path, document.get("format"), FORMAT)

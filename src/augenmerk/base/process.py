@@ -107,6 +107,19 @@ class SavedInterrupt(KeyboardInterrupt):
         err().print(str(self), markup=False)
 
 
+@contextmanager
+def explain_interrupt(command: str, kept: str, saved: str = "Saved.") -> Iterator[None]:
+    """Lets an interrupt tell which command continues, and what is kept: `saved` if work was stopped."""
+    try:
+        yield
+    except SavedInterrupt as interrupted:
+        interrupted.explain(command, saved)
+        raise
+    except KeyboardInterrupt as interrupt:  # before, between or after the parts of the work that save
+        interrupt.args = (f"{kept} Continue with:  {command}",)
+        raise
+
+
 def exit_code(interrupt: KeyboardInterrupt) -> int:
     """Returns the exit code that shells report after the signal: 130 for Ctrl-C, 143 for SIGTERM."""
     return 128 + (signal.SIGTERM if isinstance(interrupt, Terminated) else signal.SIGINT)

@@ -12,7 +12,7 @@ import signal
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -93,15 +93,12 @@ def connect(address: str | None = None) -> Iterator[None]:
 
 @contextmanager
 def connect_if_asked(on: Place, address: str | None) -> Iterator[None]:
-    """Connects to the Ray cluster if one was asked for; an interrupt then tells how to resume."""
+    """Connects to the Ray cluster if one was asked for; an interrupt tells how to resume."""
     check_choice("on", on, get_args(Place))
-    if on == "local":
-        if address is not None:
-            raise AugenmerkError("--ray-address is for a Ray cluster: add --on ray.")
-        yield
-        return
+    if on == "local" and address is not None:
+        raise AugenmerkError("--ray-address is for a Ray cluster: add --on ray.")
     try:
-        with connect(address):
+        with connect(address) if on == "ray" else nullcontext():
             yield
     except KeyboardInterrupt as interrupt:
         interrupt.args = (RESUMABLE,)

@@ -20,7 +20,7 @@ from augenmerk.base.errors import AugenmerkError, check_choice, check_least
 from augenmerk.base.frames import Outcome, Rows, as_list
 from augenmerk.base.settings import Overrides, list_overrides
 from augenmerk.cluster.blocks import ProcessPool, RayTasks
-from augenmerk.cluster.ray import RESUMABLE, connect_if_asked
+from augenmerk.cluster.ray import connect_if_asked
 from augenmerk.data import BadLine, BadLineError, SentencePair, import_dataset, open_bitext
 from augenmerk.data.exporting import Format, write_splits
 from augenmerk.data.findings import CheckResult
@@ -245,11 +245,8 @@ def prepare(
     if on == "ray" and workers is not None:
         raise AugenmerkError("--workers are processes of this machine; a Ray cluster uses all its cores.")
     check_least(1, workers=workers, vocabulary_sample=vocabulary_sample, max_length=max_length)
-    place, options = Path(out), dict[Option, int]()
-    if pairs is not None:
-        options["pairs"] = pairs
-    if seed is not None:
-        options["seed"] = seed
+    place = Path(out)
+    given: dict[Option, int | None] = {"pairs": pairs, "seed": seed}
     named = [str(sources)] if isinstance(sources, str | Path) else [*map(str, sources)]
     if not named:
         raise AugenmerkError("There is nothing to prepare: name datasets, folders or files.")
@@ -260,19 +257,15 @@ def prepare(
         source_language=source_language,
         target_language=target_language,
         max_length=max_length,
-        options=options,
+        options={name: value for name, value in given.items() if value is not None},
         vocabulary_sample=vocabulary_sample,
         max_ratio=max_ratio,
     )
     began = time.monotonic()
-    try:
-        with connect_if_asked(on, ray_address), show_progress(MofNCompleteColumn()) as on_progress:
-            folder = place.absolute() if on == "ray" else place  # the processes of Ray are in other folders
-            map_blocks = RayTasks(folder) if on == "ray" else ProcessPool(workers or count_cores())
-            about = prepare_corpus(request, folder, map_blocks=map_blocks, on_progress=on_progress)
-    except KeyboardInterrupt as interrupt:
-        interrupt.args = (RESUMABLE,)
-        raise
+    with connect_if_asked(on, ray_address), show_progress(MofNCompleteColumn()) as on_progress:
+        folder = place.absolute() if on == "ray" else place  # the processes of Ray are in other folders
+        map_blocks = RayTasks(folder) if on == "ray" else ProcessPool(workers or count_cores())
+        about = prepare_corpus(request, folder, map_blocks=map_blocks, on_progress=on_progress)
     left_out = ", ".join(f"{count:,} {kind}" for kind, count in about["left_out"].items()) or "none"
     tokens, shards = about["source_tokens"] + about["target_tokens"], len(about["shards"])
     line = (

@@ -12,12 +12,13 @@ from rich.markup import escape
 from augenmerk.base.config import RunConfig
 from augenmerk.base.console import Shown, err, make_table
 from augenmerk.base.device import choose_device
+from augenmerk.base.process import explain_interrupt
 from augenmerk.data import open_data
 from augenmerk.evaluation.agreement import measure_alignment
 from augenmerk.evaluation.evaluator import Evaluator, evaluate_run
 from augenmerk.run.directory import RunDirectory
 from augenmerk.training.display import TrainingDisplay
-from augenmerk.training.loop import Reporter, TrainingInterrupted, train
+from augenmerk.training.loop import Reporter, train
 from augenmerk.training.start import start
 from augenmerk.translation import load
 
@@ -116,16 +117,10 @@ def demo(
         "what they attend to."
     )
     folder = Path(out)
-    try:
+    with explain_interrupt(continue_with(folder), "Trained runs are kept."):
         rows = run_demo(
             folder, choose_device(device), lambda step: err().print(f"[dim]{step}[/]"), TrainingDisplay
         )
-    except TrainingInterrupted as interrupted:
-        interrupted.explain(continue_with(folder))
-        raise
-    except KeyboardInterrupt as interrupt:  # between two trainings
-        interrupt.args = (f"Trained runs are kept. Continue with:  {continue_with(folder)}",)
-        raise
     sources = list(SENTENCES)
     translations = {
         row["attention"]: [one.text for one in load(row["run"]).translate(sources, beam=5)] for row in rows

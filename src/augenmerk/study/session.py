@@ -15,6 +15,7 @@ from augenmerk.base.device import choose_device
 from augenmerk.base.errors import AugenmerkError, check_choice, check_least
 from augenmerk.base.files import atomic_write, make_folder
 from augenmerk.base.frames import Rows, as_list, make_frame
+from augenmerk.base.process import explain_interrupt
 from augenmerk.drawing.figures import Picture, make_style
 from augenmerk.mechanisms import Mechanism
 from augenmerk.mechanisms.custom import find_name, load_mechanisms
@@ -25,7 +26,7 @@ from augenmerk.study.display import StudyDisplay
 from augenmerk.study.plan import BUNDLED_STUDIES, Study, find_study, plan_study, read_study
 from augenmerk.study.report import COLUMNS, FORMATS, TableStyle, build_columns, render_report
 from augenmerk.study.result import MEASURES, ComparisonResult, StudyResult
-from augenmerk.study.runner import StudyInterrupted, default_jobs, run_study, threads_each
+from augenmerk.study.runner import default_jobs, run_study, threads_each
 from augenmerk.training.loggers import load_logger
 
 CLUSTER_JOBS = 100
@@ -96,26 +97,21 @@ def study(
         most = jobs or default_jobs(where, torch.cuda.device_count())
         each_has = _count(threads or threads_each(min(most, len(plan.runs))), "CPU thread")
         err().print(f"{variants} on {where}, {most} at a time with {each_has} each")
-    try:
-        with StudyDisplay(show_hosts=cluster is not None) as display:
-            result = run_study(
-                plan,
-                folder,
-                jobs=most,
-                device=where,
-                on_progress=display.show,
-                cluster=cluster,
-                threads=threads,
-                loggers=[_make_absolute(each) for each in named],
-            )
-    except StudyInterrupted as interrupted:
-        interrupted.explain(
-            continue_with, "Saved: finished runs are kept, and the others resume where they are."
+    saved = "Saved: finished runs are kept, and the others resume where they are."
+    with (
+        explain_interrupt(continue_with, "Finished runs are kept.", saved),
+        StudyDisplay(show_hosts=cluster is not None) as display,
+    ):
+        result = run_study(
+            plan,
+            folder,
+            jobs=most,
+            device=where,
+            on_progress=display.show,
+            cluster=cluster,
+            threads=threads,
+            loggers=[_make_absolute(each) for each in named],
         )
-        raise
-    except KeyboardInterrupt as interrupt:  # before the first run, or after the last one
-        interrupt.args = (f"Finished runs are kept. Continue with:  {continue_with}",)
-        raise
     return StudyResults(folder, result)
 
 
