@@ -24,13 +24,14 @@ from augenmerk.assignment.sections import (
 )
 from augenmerk.base.errors import remove_control_characters
 from augenmerk.base.files import atomic_write, make_folder
-from augenmerk.drawing import AttentionMap, Chart, draw_heat_map
+from augenmerk.drawing import Chart, draw_heat_map
 from augenmerk.drawing.attention_map import clean_text
 from augenmerk.drawing.figures import Theme
 from augenmerk.drawing.html import render_template
 from augenmerk.study.charts import draw_beams, list_charts
+from augenmerk.study.compare import summarise_beam
 from augenmerk.study.report import escape_markdown
-from augenmerk.study.result import BeamRow, StudyResult
+from augenmerk.study.result import StudyResult
 from augenmerk.theory.lab import run as run_theory
 from augenmerk.theory.notation import GREEK
 
@@ -63,7 +64,7 @@ def write_reports(document: Document, folder: Path) -> None:
 def list_pictures(document: Document) -> dict[str, Callable[[Theme], "Figure"]]:
     """Returns what draws each picture of the report, by its name."""
     result = StudyResult.from_dict(document["study"])
-    beams = tuple(_read_beam(row) for row in document["beams"])
+    beams = tuple(summarise_beam(BEST, [row]) for row in document["beams"])
     charts = {name: chart.draw for name, chart in list_charts(result).items()}
     found: dict[str, Callable[[Theme], Figure]] = {
         f"theory-{each['task']}": run_theory(each["task"]).plot().draw for each in document["theory"]
@@ -73,21 +74,8 @@ def list_pictures(document: Document) -> dict[str, Callable[[Theme], "Figure"]]:
     for section in make_sections(document):
         for block in section.blocks:
             if isinstance(block, Maps):
-                found[block.name] = partial(draw_heat_map, list(_make_maps(block)))
+                found[block.name] = partial(draw_heat_map, block.maps)
     return found
-
-
-def _read_beam(row: Mapping[str, Any]) -> BeamRow:
-    bleu, shared = row["bleu"], ("split", "beam", "bleu", "length_ratio", "model_score")
-    seconds = 1 / row["sentences_per_second"]
-    about: dict[str, Any] = {key: row[key] for key in shared}
-    return BeamRow(BEST, runs=1, bleu_low=bleu, bleu_high=bleu, seconds_per_sentence=seconds, **about)
-
-
-def _make_maps(block: Maps) -> Iterator[AttentionMap]:
-    for one in block.maps:
-        words = one["source_words"], one["target_words"]
-        yield AttentionMap(*words, one["weights"], title=one["title"], note=one["note"])
 
 
 # The page
@@ -112,7 +100,6 @@ def format_page(document: Document, sections: list[Section], charts: Mapping[str
         "sections": sections,
         "charts": charts,
         "typeset": typeset,
-        "maps": lambda block: list(_make_maps(block)),
         "kind_of": lambda block: type(block).__name__,
         "is_code": lambda cell: isinstance(cell, Code),
         "origin": dict(describe_origin(document)),

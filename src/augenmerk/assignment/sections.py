@@ -11,13 +11,13 @@ from typing import Any
 from numpy import format_float_positional
 
 from augenmerk.assignment.plan import BEST, read_texts
+from augenmerk.drawing import AttentionMap
+from augenmerk.study.report import ABSENT, make_maps
 from augenmerk.study.result import MEASURES, ComparisonResult, StudyResult, Summary
-from augenmerk.theory.results import MISTAKES, Measurement
-from augenmerk.theory.wording import format_number
+from augenmerk.theory.results import MISTAKES, VERDICTS, Measurement
+from augenmerk.theory.wording import format_measure
 
 Document = Mapping[str, Any]
-ABSENT = "–"
-GRADES = {"right": "holds", "right if": "holds in part", "wrong": "fails"}
 KINDS = {
     "monotone": "from left to right: the diagonal",
     "inversion": "a word moved over two source words or more",
@@ -60,8 +60,7 @@ class Maps:
     name: str
     heading: str
     verdict: str
-    maps: Sequence[Mapping[str, Any]]
-    """Each with source_words, target_words, weights, title and note."""
+    maps: Sequence[AttentionMap]
 
 
 @dataclass(frozen=True)
@@ -118,7 +117,7 @@ def _show_theory(found: Mapping[str, Any], document: Document) -> Section:
     code = [f'result = am.theory.run("{task}")\nprint(result)\nresult.plot()']
     if grades := [each for each in document["grades"] if each["task"] == task]:
         cells = [
-            (each["who"], Code("; ".join(each["answers"])), GRADES[each["verdict"]], _explain(each))
+            (each["who"], Code("; ".join(each["answers"])), VERDICTS[each["verdict"]], _explain(each))
             for each in grades
         ]
         note = "Answers that students published, graded by experiment, as augenmerk theory check does."
@@ -143,10 +142,8 @@ MEASUREMENT = ("name", "measured", "predicted", "relation", "standard_error")
 
 
 def _show_measure(each: Measurement) -> tuple[str, str, str]:
-    sign = {"equal": "=", "at most": "≤", "at least": "≥"}[each.relation]
-    error = f" ± {format_number(each.error)}" if each.error >= 1e-10 else ""
-    measured = f"{format_number(each.measured)}{error}{'' if each.fits else ' (does not fit)'}"
-    return each.name, measured, f"{sign} {format_number(each.predicted)}"
+    name, measured, predicted = format_measure(each)
+    return name, f"{measured}{'' if each.fits else ' (does not fit)'}", predicted
 
 
 # The translator
@@ -178,15 +175,11 @@ def _show_diagrams(document: Document, split: str) -> Section:
     found, drawn, text = document["patterns"], document["diagrams"], read_texts()["diagrams"]
     kinds = found["kinds"]
     rows = [(kind, meaning, f"{kinds[kind]:,}") for kind, meaning in KINDS.items()]
-    maps = [
-        Maps(
-            f"diagram-{number}",
-            f"{number}. {one['kind']}",
-            one["verdict"],
-            [{**one, "title": None, "note": one["translation"]}],
-        )
-        for number, one in enumerate(drawn, 1)
-    ]
+    maps = []
+    for number, one in enumerate(drawn, 1):
+        words = one["source_words"], one["target_words"]
+        attention = AttentionMap(*words, one["weights"], note=one["translation"])
+        maps.append(Maps(f"diagram-{number}", f"{number}. {one['kind']}", one["verdict"], [attention]))
     answer = [text["answer"].format(split=split), *([] if drawn else [text["left_out"]])]
     return _make(
         "diagrams",
@@ -219,13 +212,8 @@ def _show_comparison(document: Document, result: StudyResult) -> Section:
     sources = ". ".join(f"R{each['name'][1:]} is {each['source']}" for each in reports)
     tested = [_show_test(each) for each in result.comparisons]
     examples = [
-        Maps(
-            f"example-{number}",
-            one["source"],
-            "",
-            [{**one, **each, "title": each["variant"], "note": each["translation"]} for each in one["maps"]],
-        )
-        for number, one in enumerate(document["study"]["examples"], 1)
+        Maps(f"example-{number}", one.source, "", make_maps(one))
+        for number, one in enumerate(result.examples, 1)
     ]
     return _make(
         "comparison",

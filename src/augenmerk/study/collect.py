@@ -70,8 +70,8 @@ def read_run(study: Study, out: Path, planned: PlannedRun) -> MeasuredRun | None
         measured = read_measured(study, planned, run)
         # Everything that the result takes from a run is computed here for this run alone, so that it is this
         # run that is reported as damaged.
-        for (split, beam), translated in measured.translated.items():
-            summarise_beam("", split, beam, [translated])
+        for translated in measured.translated.values():
+            summarise_beam("", [translated.row])
         check(_variant(study, out, planned.variant, [measured], {}))
         check(_provenance(study, [measured]))
         for example in _examples({"": [measured]}):
@@ -135,7 +135,9 @@ def collect(
     if len(study.beams) > 1:
         for name, split in product((name for name, runs in finished.items() if runs), study.splits):
             by_beam = {beam: [run.translated[split, beam] for run in finished[name]] for beam in study.beams}
-            beam_rows += [summarise_beam(name, split, beam, by_beam[beam]) for beam in sorted(by_beam)]
+            beam_rows += [
+                summarise_beam(name, [run.row for run in by_beam[beam]]) for beam in sorted(by_beam)
+            ]
             beam_repairs += compare_beams(name, split, by_beam) if compare else []
     variants = [_variant(study, out, variant, finished[variant.name], problems) for variant in study.variants]
     return StudyResult(

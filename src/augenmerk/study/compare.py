@@ -195,14 +195,16 @@ def _answer(found: Sequence[ComparisonResult]) -> str:
 # How many there are in all is not known, but those that a wider beam repairs can be counted.
 
 
-def summarise_beam(variant: str, split: str, beam: int, runs: Sequence[TranslatedSplit]) -> BeamRow:
-    bleu = [run.row["bleu"] for run in runs]
-    means = {k: float(np.mean([run.row[k] for run in runs])) for k in ("bleu", "length_ratio", "model_score")}
+def summarise_beam(variant: str, rows: Sequence[Mapping[str, Any]]) -> BeamRow:
+    """Summarises the scores of runs on a split with the same beam."""
+    bleu = [row["bleu"] for row in rows]
+    means = {k: float(np.mean([row[k] for row in rows])) for k in ("bleu", "length_ratio", "model_score")}
     # Runs that are measured at the same time slow each other down: the fastest was disturbed least.
-    seconds = 1 / max(run.row["sentences_per_second"] for run in runs)
+    seconds = 1 / max(row["sentences_per_second"] for row in rows)
     lowest_and_highest = {"bleu_low": min(bleu), "bleu_high": max(bleu)}
+    split, beam = rows[0]["split"], rows[0]["beam"]
     return BeamRow(
-        variant, split, beam, len(runs), seconds_per_sentence=seconds, **means, **lowest_and_highest
+        variant, split, beam, len(rows), seconds_per_sentence=seconds, **means, **lowest_and_highest
     )
 
 

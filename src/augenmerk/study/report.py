@@ -16,7 +16,7 @@ from augenmerk.drawing import AttentionMap, Chart
 from augenmerk.drawing.figures import Style
 from augenmerk.drawing.html import render_template
 from augenmerk.study.charts import CURVES, NamedChart, list_charts
-from augenmerk.study.result import MEASURES, StudyResult, Summary, VariantResult, describe_doubt
+from augenmerk.study.result import MEASURES, Example, StudyResult, Summary, VariantResult, describe_doubt
 
 COLUMNS = tuple(key for key, metric in MEASURES.items() if metric.study == "column")
 """The measures that a table shows of the study's first split and first beam, if they were measured."""
@@ -188,28 +188,26 @@ def render_report(result: StudyResult, table: TableStyle = DEFAULT_STYLE, style:
         "lengths": charts.get("lengths"),
         "beams": dict(zip(result.splits, by_beam, strict=False)),
         "repairs": [each.in_words for each in result.beam_repairs if each.in_words not in details],
-        "examples": [
-            (
-                example,
-                [
-                    AttentionMap(
-                        source_words=example.source_words,
-                        target_words=one.target_words,
-                        weights=one.weights,
-                        title=f"{one.variant}, seed {one.seed}",
-                        note=one.translation,
-                    )
-                    for one in example.maps
-                ],
-            )
-            for example in result.examples
-        ],
+        "examples": [(example, make_maps(example)) for example in result.examples],
     }
     return render_template("report.html", context)
 
 
 def _draw(chart: NamedChart, style: Style) -> Chart:
     return Chart.draw(lambda theme: replace(style, theme=theme, title=None).draw(chart.draw), chart.heading)
+
+
+def make_maps(example: Example) -> list[AttentionMap]:
+    return [
+        AttentionMap(
+            source_words=example.source_words,
+            target_words=one.target_words,
+            weights=one.weights,
+            title=f"{one.variant}, seed {one.seed}",
+            note=one.translation,
+        )
+        for one in example.maps
+    ]
 
 
 def describe_alignment(result: StudyResult) -> list[str]:

@@ -31,6 +31,8 @@ MAX_SCALE = 1e9  # beyond this size of the query the rounding of the logits may 
 Relation = Literal["equal", "at most", "at least"]
 Verdict = Literal["right", "right if", "wrong"]
 """What an experiment finds about an answer; `right if` means only under a condition."""
+VERDICTS: Mapping[Verdict, str] = {"right": "holds", "right if": "holds in part", "wrong": "fails"}
+"""The same in words."""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from rich.markup import escape
 
 from augenmerk.base.console import make_table
 from augenmerk.base.errors import shorten
+from augenmerk.theory.results import VERDICTS
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -36,7 +37,11 @@ def show_result(result: "Result") -> "Iterator[RenderableType]":
     for label, text in (("claim", result.claim), ("construction", result.construction)):
         yield from _wrap(text, f"{label:14}", indent=14)
     yield ""
-    yield make_table(["", "measured", "predicted", ""], map(_format_measure, result.measures))
+    rows = (
+        [*map(escape, format_measure(each)), "" if each.fits else "[red]does not fit[/]"]
+        for each in result.measures
+    )
+    yield make_table(["", "measured", "predicted", ""], rows)
     yield ""
     for remark in result.remarks:
         yield from _wrap(remark)
@@ -51,23 +56,19 @@ def show_result(result: "Result") -> "Iterator[RenderableType]":
         yield f"[green]holds[/]: every number is as predicted{tolerance}."
 
 
-def _format_measure(measure: "Measurement") -> tuple[str, str, str, str]:
+def format_measure(measure: "Measurement") -> tuple[str, str, str]:
+    """Returns what was measured, the number with its standard error, and the prediction."""
     measured = format_number(measure.measured)
     if measure.error >= 1e-10:  # from samples that deviate
         measured += f" ± {measure.error:.{4 if abs(measure.measured) < 1000 else 1}f}"
     sign = {"equal": "=", "at most": "≤", "at least": "≥"}[measure.relation]
-    predicted = f"{sign} {format_number(measure.predicted)}"
-    return escape(measure.name), measured, predicted, "" if measure.fits else "[red]does not fit[/]"
+    return measure.name, measured, f"{sign} {format_number(measure.predicted)}"
 
 
 def show_grade(grade: "Grade") -> "Iterator[RenderableType]":
     yield f"[bold]{grade.task}  {escape('   '.join(grade.answers))}[/]"
-    colour, verdict = {
-        "right": ("green", "holds"),
-        "right if": ("yellow", "holds in part"),
-        "wrong": ("red", "fails"),
-    }[grade.verdict]
-    yield from _wrap(f": {grade.why}", verdict, colour)
+    colour = {"right": "green", "right if": "yellow", "wrong": "red"}[grade.verdict]
+    yield from _wrap(f": {grade.why}", VERDICTS[grade.verdict], colour)
     for remark in grade.remarks:
         yield from _wrap(remark)
     if not grade.conditions:
