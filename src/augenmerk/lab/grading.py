@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from augenmerk.base.errors import shorten
 from augenmerk.lab.exercises import Exercise
-from augenmerk.lab.naming import Named, compile_reference, name_mistakes, say_observed
+from augenmerk.lab.naming import Named, Tried, compile_reference, name_mistakes, say_observed
 from augenmerk.lab.outcomes import (
     Case,
     Outcome,
@@ -28,6 +28,8 @@ from augenmerk.lab.outcomes import (
     to_trained,
 )
 
+Try = Callable[..., Outcome]
+"""Calls an answer or a reference with a `Case`."""
 MAX_SHOWN = 16
 """Numbers of a tensor that are shown; of a larger one only the shape is."""
 
@@ -89,9 +91,18 @@ def grade(
     A single call may compute for so many seconds; only in the main thread of a process.
     """
     files = _find_files(answer) if files is None else files
-    found = Grading(exercise.name)
+    cases = cases or exercise.make_cases(seed)
+    found = Grading(exercise.name, experiments=len(cases))
+
+    def try_answer(case: Case, **how: Any) -> Outcome:
+        with limit_seconds(seconds):
+            return call(answer, case, **how)
+
     try:
-        _grade(exercise, answer, found, cases or exercise.make_cases(seed), files, seconds)
+        if callable(answer) or isinstance(answer, Remote):
+            _grade(exercise, found, cases, files, try_answer)
+        else:
+            found.add(say_observed("error", f"{exercise.object} is no class or function."))
     except TooSlowError as error:
         place = find_line(error, files)
         found.add(say_observed("too slow", f"{seconds:g}", f": {place}" if place else ""))
@@ -99,21 +110,8 @@ def grade(
 
 
 def _grade(
-    exercise: Exercise,
-    answer: Any,
-    found: Grading,
-    cases: Sequence[Case],
-    files: Sequence[str],
-    seconds: float | None,
+    exercise: Exercise, found: Grading, cases: Sequence[Case], files: Sequence[str], try_answer: Try
 ) -> None:
-    def try_answer(case: Case, **how: Any) -> Outcome:
-        with limit_seconds(seconds):
-            return call(answer, case, **how)
-
-    found.experiments = len(cases)
-    if not callable(answer) and not isinstance(answer, Remote):
-        found.add(say_observed("error", f"{exercise.object} is no class or function."))
-        return
     outcomes = []
     for case in cases:
         outcomes.append(try_answer(case))
@@ -130,41 +128,33 @@ def _grade(
     if not all(one.equals(other) for one, other in zip(outcomes, again, strict=True)):
         found.add(say_observed("random"))
     elif not all(right):
-        _explain(exercise, found, cases, outcomes, expected, files)
+        _explain(exercise, found, [*zip(cases, outcomes, expected, strict=True)], files)
     elif not found.findings:
         _look_closer(found, cases[-1], try_answer, partial(call, reference))
 
 
-def _explain(
-    exercise: Exercise,
-    found: Grading,
-    cases: Sequence[Case],
-    outcomes: Sequence[Outcome],
-    expected: Sequence[Outcome],
-    files: Sequence[str],
-) -> None:
+def _explain(exercise: Exercise, found: Grading, tried: Sequence[Tried], files: Sequence[str]) -> None:
     """Names the mistakes, or shows the smallest input on which the answer is wrong."""
-    every = [*zip(cases, outcomes, expected, strict=True)]
-    named = name_mistakes(exercise, *zip(*every, strict=True))
-    failed = next((each for each in outcomes if each.error), None)
-    missing = list_missing_layers(expected[0], outcomes[0]) if not named else []
-    if missing and (outcomes[0].weights or failed is None):
+    named = name_mistakes(exercise, tried)
+    _, first, expected = tried[0]
+    failed = next((outcome for _, outcome, _ in tried if outcome.error), None)
+    missing = list_missing_layers(expected, first) if not named else []
+    if missing and (first.weights or failed is None):
         found.add(say_observed("layers missing", " and no ".join(missing)))
     elif not named and failed is not None:
         # What the answer returns where it does not fail may have a name.
-        part = [each for each in every if not each[1].error]
+        part = [each for each in tried if not each[1].error]
         if not all(one.equals(other) for _, one, other in part):
-            named = name_mistakes(exercise, *zip(*part, strict=True))
-            named = [each for each in named if not each[0].accepted]
+            named = [each for each in name_mistakes(exercise, part) if not each[0].accepted]
         explained = explain_error(failed.raised, files) if failed.raised else failed.explained
         found.add(say_observed("error", explained))
     elif named and all(mistake.accepted for mistake, _ in named):
-        found.passed = len(cases)
+        found.passed = len(tried)
         found.remarks += [sentence for _, sentence in named]
         return
     for each in named:
         found.add(each)
-    case, outcome, wanted = next(each for each in every if not each[1].equals(each[2]))
+    case, outcome, wanted = next(each for each in tried if not each[1].equals(each[2]))
     if not found.findings:
         failures = f"{found.experiments - found.passed} of {found.experiments} experiments"
         found.add(
@@ -196,9 +186,7 @@ def _compare(exercise: Exercise, got: Any, wanted: Any) -> str:
     return f"{' and '.join(wrong)} {verb} wrong{', but not ' if right else ''}{' and '.join(right)}"
 
 
-def _look_closer(
-    found: Grading, case: Case, answer: Callable[..., Outcome], reference: Callable[..., Outcome]
-) -> None:
+def _look_closer(found: Grading, case: Case, answer: Try, reference: Try) -> None:
     """Looks at precision, gradient and device of results that are right."""
 
     def compare(read: Callable[[Tensor], Any], **how: Any) -> bool:

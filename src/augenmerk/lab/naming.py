@@ -20,6 +20,8 @@ from augenmerk.lab.outcomes import Case, Outcome, call
 Named = tuple[Mistake, str]
 """A mistake and the sentence about it."""
 Change = Callable[[Any], Any]
+Tried = tuple[Case, Outcome, Outcome]
+"""An input, with what came of the answer, and what came of the reference."""
 FIRST_CASES, MOST_PROMISING = 2, 6
 """A third mistake is sought for so many pairs that explain so many cases; more would take long."""
 
@@ -45,46 +47,41 @@ def edit_source(exercise: Exercise, edits: Sequence[str]) -> str | None:
     return source
 
 
-def name_mistakes(
-    exercise: Exercise,
-    cases: Sequence[Case],
-    outcomes: Sequence[Outcome],
-    expected: Sequence[Outcome],
-) -> list[Named]:
+def name_mistakes(exercise: Exercise, tried: Sequence[Tried]) -> list[Named]:
     """Returns the mistakes which explain all outcomes of an answer; none if they are not known.
 
     An accepted alternative explains an outcome too, and is returned as it is.
     """
-    if all(each.error for each in outcomes):
+    if all(outcome.error for _, outcome, _ in tried):
         return []
-    changes = list(_list_changes(exercise, [each.value for each in expected]))
+    changes = list(_list_changes(exercise, tried[-1][2].value))
     # Cases that differ from the reference are compared first: most candidates fail the first of them.
-    order = sorted(range(len(cases)), key=lambda n: outcomes[n].equals(expected[n]))
+    ordered = sorted(tried, key=lambda each: each[1].equals(each[2]))
 
     def count(edits: tuple[str, ...], change: Change | None = None) -> int:
         """Returns how many cases such a reference explains, up to the first that it does not."""
         reference = compile_reference(exercise.name, edits)
-        for done, n in enumerate(order if reference else ()):
-            made = call(reference, cases[n], outcomes[n].weights) if edits else expected[n]
+        for done, (case, outcome, expected) in enumerate(ordered if reference else ()):
+            made = call(reference, case, outcome.weights) if edits else expected
             try:
                 made = Outcome(change(made.value)) if change and not made.error else made
             except (IndexError, TypeError):  # a result of another shape than the reference's
                 return done
-            if not outcomes[n].equals(made):
+            if not outcome.equals(made):
                 return done
-        return len(order) if reference else 0
+        return len(tried) if reference else 0
 
     for named, change in changes:
-        if count((), change) == len(order):
+        if count((), change) == len(tried):
             return [named]
     for mistake in exercise.mistakes:
-        if count(mistake.edits) == len(order):
+        if count(mistake.edits) == len(tried):
             return [(mistake, mistake.says)]
     for mistake in exercise.mistakes:
         for named, change in changes:
-            if count(mistake.edits, change) == len(order):
+            if count(mistake.edits, change) == len(tried):
                 return _without_accepted([(mistake, mistake.says), named])
-    found = _find_several(exercise, count, len(order))
+    found = _find_several(exercise, count, len(tried))
     return _without_accepted([(each, each.says) for each in found])
 
 
@@ -115,7 +112,7 @@ def _without_accepted(named: list[Named]) -> list[Named]:
     return [each for each in named if not each[0].accepted] or named
 
 
-def _list_changes(exercise: Exercise, expected: Sequence[Any]) -> Iterator[tuple[Named, Change]]:
+def _list_changes(exercise: Exercise, expected: Any) -> Iterator[tuple[Named, Change]]:
     """Yields what may happen to a right result on its way out."""
     names = exercise.returns
     yield _say("nothing returned"), lambda _: None
@@ -130,7 +127,7 @@ def _list_changes(exercise: Exercise, expected: Sequence[Any]) -> Iterator[tuple
                 said = _say("returned in another order", output=right)
                 yield said, partial(_take, order)
     for place, name in enumerate(names):
-        part = expected[-1] if len(names) == 1 else expected[-1][place] if expected[-1] else None
+        part = expected if len(names) == 1 else expected[place] if expected else None
         if not isinstance(part, Tensor):
             continue
         for one, other in combinations(range(part.dim()), 2):
