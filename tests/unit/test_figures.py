@@ -1,5 +1,6 @@
 """Pictures: the format the ending asks for, the same bytes every time, colours that can be read."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,9 @@ def test_an_svg_has_text_unless_outlines_are_asked_for(tmp_path: Path) -> None:
     assert ">$5 and $6</text>" in text
     assert "sans-serif" in text  # where DejaVu Sans is not installed
     assert "<text" not in paths
+    points = re.findall(r' d="([^"]*)"', paths)
+    assert len(points) > 10
+    assert not any("\n" in each or re.search(r"\.\d{3}", each) for each in points)
 
 
 @pytest.mark.parametrize(

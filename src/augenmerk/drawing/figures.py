@@ -51,6 +51,8 @@ CELL_NUMBER = "number-in-cell"
 """The id of matplotlib texts in the cells of a matrix."""
 MAX_INCHES = 100.0
 """Longest side of a picture in inches: at 200 dots per inch, a PNG of 20,000 dots."""
+_SVG_PATH = re.compile(rb'(<path(?: id="[^"]*")? d=")([^"]*)')
+_BELOW_HUNDREDTHS = re.compile(rb"(\.\d\d)\d+")
 _SIZE = re.compile(r"(?P<width>\d+(\.\d+)?)(?P<sign>[:x])(?P<height>\d+(\.\d+)?)(?P<unit>cm|in)?")
 
 
@@ -379,7 +381,14 @@ def encode_figure(figure: Figure, ending: str, *, outline: bool = False) -> byte
     picture = BytesIO()
     with matplotlib.rc_context(settings):
         figure.savefig(picture, format=ending, dpi=200, metadata=metadata[ending])
-    return picture.getvalue()
+    return _shorten_paths(picture.getvalue()) if ending == "svg" else picture.getvalue()
+
+
+def _shorten_paths(svg: bytes) -> bytes:
+    """Writes each path in one line, and no digits of its points that are too small to be seen."""
+    return _SVG_PATH.sub(
+        lambda path: path[1] + b" ".join(_BELOW_HUNDREDTHS.sub(rb"\1", path[2]).split()), svg
+    )
 
 
 class Picture:
