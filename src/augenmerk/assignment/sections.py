@@ -88,14 +88,13 @@ def make_sections(document: Document) -> list[Section]:
 
 
 def _make(
-    name: str,
+    text: Mapping[str, str],
     verdict: str,
     answer: Sequence[str],
     blocks: Sequence[Table | Drawn | Maps],
     *code: str,
     **values: Any,
 ) -> Section:
-    text = read_texts()[name]
     question = text["question"].format(**values)
     return Section(text["number"], text["title"], question, verdict, answer, blocks, code)
 
@@ -158,12 +157,12 @@ def _show_translator(document: Document, result: StudyResult) -> Section:
     compared = text["comparable" if document["data"] == "multi30k" else "incomparable"]
     compared = compared.format(expected=published["expected_source"], where=where)
     keys = ("bleu", "chrf", "perplexity", "loss")
-    rows = [["ours, this run", *(f"{ours[key]:.{MEASURES[key].digits}f}" for key in keys)]]
+    rows = [["ours, this run", *(_round(key, ours[key]) for key in keys)]]
     rows += [["ours, mean of the runs", _show_summary(mean), *[ABSENT] * 3]]
     rows += [[each["name"], _show_mean(each, "bleu", BEST), *[ABSENT] * 3] for each in published["reports"]]
     headings = (BEST, *(MEASURES[key].heading for key in keys))
     return _make(
-        "translator",
+        text,
         f"Perplexity {ours['perplexity']:.2f} and BLEU {ours['bleu']:.2f} on {split}.",
         [text["answer"].format(**ours, compared=compared)],
         [Table(headings, rows, text["note"].format(**ours), published=True)],
@@ -182,7 +181,7 @@ def _show_diagrams(document: Document, split: str) -> Section:
         maps.append(Maps(f"diagram-{number}", f"{number}. {one['kind']}", one["verdict"], [attention]))
     answer = [text["answer"].format(split=split), *([] if drawn else [text["left_out"]])]
     return _make(
-        "diagrams",
+        text,
         text["verdict"].format(**kinds, sentences=found["sentences"]),
         answer,
         [Table(("pattern", "meaning", "sentences"), rows, text_columns=2), *maps],
@@ -203,11 +202,8 @@ def _show_comparison(document: Document, result: StudyResult) -> Section:
         ours = [_find(variant.summary(key, *asked)) for key, asked in measured.items()]
         others = [_show_mean(each, key, variant.name) for each, key in theirs]
         rows.append([variant.name, *map(_show_summary, ours), *others])
-        digits = [MEASURES[each.measure].digits for each in ours]
-        seeds = [
-            f"{each.values[s]:.{d}f}" for each, d in zip(ours, digits, strict=True) for s in result.seeds
-        ]
-        alone.append([variant.name, *seeds])
+        by_seed = [_round(each.measure, each.values[seed]) for each in ours for seed in result.seeds]
+        alone.append([variant.name, *by_seed])
     names = [f"{MEASURES[key].heading}, seed {seed}" for key in measured for seed in result.seeds]
     sources = ". ".join(f"R{each['name'][1:]} is {each['source']}" for each in reports)
     tested = [_show_test(each) for each in result.comparisons]
@@ -216,7 +212,7 @@ def _show_comparison(document: Document, result: StudyResult) -> Section:
         for number, one in enumerate(result.examples, 1)
     ]
     return _make(
-        "comparison",
+        text,
         " ".join(each.answer for each in result.verdicts),
         [*(detail for each in result.verdicts for detail in each.details), *result.remarks],
         [
@@ -248,7 +244,7 @@ def _show_curves(result: StudyResult) -> Section:
     others = " and ".join(f"{point.mean:.3f} for {name}" for name, point in lowest.items())
     headings = ("training: first epoch", "last", "validation: first epoch", "last", "lowest", "in epoch")
     return _make(
-        "curves",
+        text,
         text["verdict"].format(best=BEST, loss=best.mean, epoch=best.epoch, others=others),
         [text["answer"]],
         [
@@ -272,7 +268,7 @@ def _show_beams(document: Document, split: str) -> Section:
     headings = ("beam", "BLEU", "length ratio", "mean score by the model", "sentences per second")
     beams = [row["beam"] for row in rows]
     return _make(
-        "beams",
+        text,
         text["hurts" if best is greedy else "helps"].format(**values),
         [text["answer"].format(**values)],
         [
@@ -303,14 +299,18 @@ def _find(summary: Summary | None) -> Summary:
     return summary
 
 
+def _round(measure: str, value: float) -> str:
+    return f"{value:.{MEASURES[measure].digits}f}"
+
+
 def _show_mean(report: Mapping[str, Any], key: str, variant: str) -> str:
     mean, variance = report[key][variant]
-    return f"{mean:.{MEASURES[key].digits}f} ({variance:g})"
+    return f"{_round(key, mean)} ({variance:g})"
 
 
 def _show_summary(summary: Summary) -> str:
     variance = format_float_positional(float(f"{summary.variance or 0:.2g}"), trim="-")
-    return f"{summary.mean:.{MEASURES[summary.measure].digits}f} ({variance})"
+    return f"{_round(summary.measure, summary.mean)} ({variance})"
 
 
 def _show_test(each: ComparisonResult) -> tuple[str, ...]:

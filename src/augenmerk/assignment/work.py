@@ -189,9 +189,8 @@ def _find_patterns(run: Path, split: str, device: str) -> tuple[dict[str, Any], 
     others = [match for match in matches if match.pattern.kind != "inversion"]
     chosen = select_strongest(matches, "inversion", DIAGRAMS // 2)
     chosen += select_strongest(others, None, DIAGRAMS - len(chosen))
-    return {key: summary[key] for key in ("sentences", "without_words", "kinds")}, list(
-        map(_describe, chosen)
-    )
+    found = {key: summary[key] for key in ("sentences", "without_words", "kinds")}
+    return found, [_describe(match) for match in chosen]
 
 
 def _describe(match: PatternMatch) -> dict[str, Any]:
