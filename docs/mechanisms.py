@@ -11,11 +11,11 @@ from pathlib import Path
 
 import torch
 
-from augenmerk.cli.train import TrainingDisplay
 from augenmerk.drawing import AttentionMap, draw_heat_map
 from augenmerk.drawing.figures import LIGHT, save_figure
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study.demo import demo_config
+from augenmerk.training.display import TrainingDisplay
 from augenmerk.training.loop import train
 from augenmerk.training.start import start
 from augenmerk.translation import load
