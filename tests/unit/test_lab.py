@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from augenmerk import AugenmerkError, lab
-from augenmerk.lab.exercises import EXERCISES
+from augenmerk.lab.exercises import COMMON, EXERCISES
 from augenmerk.lab.grading import grade
 from augenmerk.lab.naming import compile_reference
 from augenmerk.lab.outcomes import call
@@ -108,9 +108,10 @@ def test_mistakes_of_seeded_answers_are_named_and_right_answers_are_right(exerci
         if each["exercise"] == exercise:
             found = grade(EXERCISES[exercise], define(exercise, each["code"]), SEED, ["lab.py"])
             mistakes = {finding["mistake"] for finding in found["findings"]}
-            expected = set(each["mistakes"])
-            verdict = "wrong" if expected - FREE else "right"
-            if found["verdict"] != verdict or mistakes - FREE != expected - FREE or expected - mistakes:
+            expected = set(each["mistakes"]) - FREE
+            verdict = "wrong" if expected else "right"
+            remarks = {COMMON[name].says for name in FREE & {*each["mistakes"]}}
+            if found["verdict"] != verdict or mistakes != expected or remarks - {*found["remarks"]}:
                 missed.append((each["about"], mistakes))
     assert missed == []
 
@@ -129,7 +130,9 @@ def test_a_rubric_decides_the_points(tmp_path: Path) -> None:
         ("[attention]\npoints = -1\n", "expected a number"),
         ("[attentoin]\n", "no exercise"),
         ("[attention]\nloses = 3\n", "expected a number"),
+        ("[attention]\nloses = 0.5\n", "expected a number"),
         ("[attention]\npoint = 3\n", "unknown key"),
+        ('[attention]\nloses = { "no scal" = 0.1 }\n', "unknown key 'no scal'"),
         ("attention", "not TOML"),
     ):
         path.write_text(wrong, encoding="utf-8")
@@ -146,6 +149,21 @@ def test_a_mistake_without_a_name_shows_the_smallest_input_and_the_result_that_i
     assert report["mean"].example["case"] == "one sentence"
     assert "expected" in str(report)
     assert "one sentence" in report._repr_html_()
+
+
+def test_what_costs_nothing_is_a_remark_and_exercises_are_set_apart() -> None:
+    code = next(each["code"] for each in BANK["answers"] if each["mistakes"] == ["precision lost"])
+    report = lab.check(heads=define("heads", code))
+    assert report.right
+    assert report["heads"].findings == ()
+    assert "Remark, at no cost: With inputs in double precision" in str(report)
+    assert "<br></pre><pre" in report._repr_html_().replace(' style="margin:0;white-space:pre-wrap"', "")
+
+
+def test_lines_of_a_skeleton_fit_a_printed_sheet() -> None:
+    for exercise in EXERCISES.values():
+        for language in exercise.texts:
+            assert max(map(len, exercise.make_skeleton(language).splitlines())) <= 88, exercise.name
 
 
 def test_what_to_check_is_a_file_or_answers() -> None:

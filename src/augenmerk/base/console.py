@@ -86,7 +86,7 @@ def render_html(parts: Iterable[RenderableType]) -> str:
     html = []
     for part in parts:
         if not isinstance(part, Table):
-            html.append(f'<pre style="margin:0;white-space:pre-wrap">{_to_html(part)}</pre>')
+            html.append(f'<pre style="margin:0;white-space:pre-wrap">{_to_html(part) or "<br>"}</pre>')
             continue
         cells = [[column.header, *column.cells] for column in part.columns]
         sides = ["left" if column.justify == "left" else "right" for column in part.columns]

@@ -17,14 +17,25 @@ WORDS = {
         **{"key": "Key for the teacher", "name": "name", "meaning": "meaning", "answer": "Answer"},
         **{"solution": "A right answer", "why": "What is true", "mistakes": "Typical mistakes"},
         **{"mistake": "kind", "student": "Name", "points": "points", "questions": "questions"},
-        **{"letters": "Choose one of these statements:"},
+        **{"letters": "Choose one of these statements:", "kinds": ""},
+        "start": "Fill in lab.py and check it as often as you like: augenmerk lab check lab.py. "
+        "Axes are numbered from 0. Your code must work with any sizes and leave its arguments as they are.",
     },
     "de": {
         **{"title": "Aufmerksamkeit", "theory": "Theorie: was Aufmerksamkeit berechnen kann und was nicht"},
-        **{"code": "Programm", "key": "Lösungen für die Lehrkraft", "name": "Name", "meaning": "Bedeutung"},
+        **{
+            "code": "Programmieren",
+            "key": "Lösungen für die Lehrkraft",
+            "name": "Name",
+            "meaning": "Bedeutung",
+        },
         **{"answer": "Antwort", "solution": "Eine richtige Antwort", "why": "Was gilt"},
         **{"mistakes": "Typische Fehler", "mistake": "Art", "student": "Name", "points": "Punkte"},
         **{"questions": "Fragen", "letters": "Wähle eine dieser Aussagen:"},
+        "kinds": "Fehler heißen hier wie in den Ausgaben des Programms, das Englisch spricht.",
+        "start": "Fülle lab.py aus, und prüfe es, so oft du willst: augenmerk lab check lab.py. "
+        "Achsen werden ab 0 gezählt. Dein Programm muss mit beliebigen Größen umgehen "
+        "und seine Argumente unverändert lassen.",
     },
 }
 """The words of a sheet, by language."""
@@ -98,8 +109,10 @@ def format_sheet(
     """Formats the sheet as Markdown."""
     words = WORDS[language]
     lines = [f"# {words['title']}: {words['key' if with_key else 'questions']}", ""]
+    lines += [words["kinds"], ""] if with_key and words["kinds"] else []
     for part, questions in parts.items():
         lines += [f"# {words[part]}", ""] if len(parts) > 1 else []
+        lines += [*textwrap.wrap(words["start"], WIDTH), ""] if part == "code" else []
         for question in questions:
             lines += _format_question(question, words)
             lines += _format_key(question, words) if with_key else []

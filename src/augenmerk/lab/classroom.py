@@ -42,6 +42,7 @@ ENDINGS = (".py", ".ipynb")
 USUAL = ("lab.py", "lab.ipynb")
 MAX_DRAWN = 1_000_000
 MAX_BYTES = 2_000_000
+MAX_LINE = 80
 MAX_UNPACKED = 500_000_000
 _MOODLE = re.compile(r"(?P<student>.+?)_\d+_assignsubmission_[a-z]+(?:_(?P<file>.*))?$")
 _CANVAS = re.compile(r"(?P<student>[^_]+)_(?:LATE_)?\d+_\d+_(?P<file>.+)$")
@@ -84,7 +85,12 @@ def find_submissions(folder: Path, unpacked: Path) -> list[Submission]:
 
     Zip files are unpacked into another folder.
     """
+    named = folder
     if folder.is_file():
+        if not zipfile.is_zipfile(folder):
+            raise AugenmerkError(
+                f"{folder} is neither a folder nor a sound zip file; for a single file: augenmerk lab check."
+            )
         folder = _unpack(folder, unpacked / "all")
     entries = _list_entries(folder)
     while (
@@ -107,9 +113,7 @@ def find_submissions(folder: Path, unpacked: Path) -> list[Submission]:
         if code or entry.is_dir() or entry.suffix == ".zip":
             found.setdefault(student, []).extend(code)
     if not found:
-        raise AugenmerkError(
-            f"{folder} has no submissions: no .py or .ipynb files, and no folders with some."
-        )
+        raise AugenmerkError(f"{named} has no submissions: no .py or .ipynb files, and no folders with some.")
     return [Submission(student, tuple(files)) for student, files in found.items()]
 
 
@@ -148,11 +152,11 @@ class ClassReport(Shown):
             [
                 escape(shorten(each.name, 40)),
                 f"{each.points:g}/{each.possible:g}",
-                escape(shorten(_list_mistakes(each), 80)),
+                escape(_summarise_mistakes(each)),
             ]
             for each in self.reports
         ]
-        yield make_table(["student", "points", "mistakes"], rows, left=1)
+        yield make_table(["student", "points", "mistakes"], rows, left=3)
         yield ""
         count = len(self.reports)
         yield f"{count:,} submission{'s' if count > 1 else ''}, with the inputs of --seed {self.seed}."
@@ -160,10 +164,13 @@ class ClassReport(Shown):
 
     def format_csv(self) -> str:
         """Formats a row for each submission, with the points of each exercise."""
-        rows: list[list[object]] = [["student", "file", "points", "possible", *self._names, "mistakes"]]
+        headings = ["student", "file", "points", "possible", *self._names, "mistakes", "remarks"]
+        rows: list[list[object]] = [headings]
         for each, file in zip(self.reports, self.files, strict=True):
             points = (one.points for one in each.results)
-            rows.append([each.name, file, each.points, each.possible, *points, _list_mistakes(each)])
+            remarks = (f"{one.exercise}: {remark}" for one in each.results for remark in one.remarks)
+            found = ["; ".join(_list_mistakes(each)), "; ".join(remarks)]
+            rows.append([each.name, file, each.points, each.possible, *points, *found])
         return format_rows(rows)
 
     def format_otter(self) -> str:
@@ -179,8 +186,8 @@ class ClassReport(Shown):
         graded = [{"student": each.name, "verdict": ""} for each in self.reports for _ in each.results]
         tasks = [self._summarise(name) for name in self._names]
         questions = {
-            name: {"title": each.title, "text": each.texts["en"].question, "statements": ()}
-            for name, each in EXERCISES.items()
+            str(each.number): {"title": each.title, "text": each.texts["en"].question, "statements": ()}
+            for each in EXERCISES.values()
         }
         context = {"graded": graded, "tasks": tasks, "questions": questions, "unread": ()}
         return render_template("grades.html", {**context, "title": "Which mistakes were made"})
@@ -195,7 +202,7 @@ class ClassReport(Shown):
         mistakes = Counter(each.mistake for one in results for each in one.findings).most_common()
         counted = tuple(MistakeCount(mistake, said[mistake], count, (), 0) for mistake, count in mistakes)
         verdicts = {verdict: counts[verdict] for verdict in ("right", "partly right", "wrong", "missing")}
-        return TaskSummary(name, len(results), verdicts, counted)
+        return TaskSummary(str(EXERCISES[name].number), len(results), verdicts, counted)
 
 
 def _word_verdict(result: ExerciseResult) -> str:
@@ -204,13 +211,24 @@ def _word_verdict(result: ExerciseResult) -> str:
     return "right" if result.verdict == "right" else "missing"
 
 
-def _list_mistakes(report: LabReport) -> str:
+def _list_mistakes(report: LabReport) -> list[str]:
     if report.problem:
-        return report.problem
+        return [report.problem]
     found = ((one.exercise, each) for one in report.results for each in one.findings)
-    return "; ".join(
-        f"{name}: {each.says if each.mistake == 'error' else each.mistake}" for name, each in found
-    )
+    named = [f"{name}: {each.says if each.mistake == 'error' else each.mistake}" for name, each in found]
+    undone = [one.exercise for one in report.results if one.verdict in ("not done", "missing")]
+    return [*named, *([f"not done: {', '.join(undone)}"] if undone else [])]
+
+
+def _summarise_mistakes(report: LabReport) -> str:
+    """Returns as many mistakes as fit a line, and how many more there are."""
+    first, *others = (shorten(each, MAX_LINE) for each in _list_mistakes(report) or [""])
+    line = first
+    for number, each in enumerate(others):
+        if len(line) + len(each) > MAX_LINE:
+            return f"{line}; and {len(others) - number} more"
+        line += f"; {each}"
+    return line
 
 
 def make_gradescope(report: LabReport) -> dict[str, Any]:

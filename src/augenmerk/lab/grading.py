@@ -71,11 +71,13 @@ class Grading:
     example: dict[str, str] = field(default_factory=dict)
 
     def add(self, named: Named) -> None:
-        """Adds a finding; one that costs nothing leaves an answer right."""
+        """Adds a mistake, or a remark if it costs nothing."""
         mistake, sentence = named
         if mistake.cost:
             self.verdict = "wrong"
-        self.findings.append({"mistake": mistake.id, "says": sentence})
+            self.findings.append({"mistake": mistake.id, "says": sentence})
+        else:
+            self.remarks.append(sentence)
 
 
 def grade(

@@ -98,13 +98,16 @@ def read_rubric(path: str | Path) -> Rubric:
         loses = own.get("loses", {})
         shares = {
             "unnamed": own.get("unnamed", 0),
-            **(loses if isinstance(loses, dict) else {"loses": loses}),
+            **(loses if isinstance(loses, dict) else {"loses": None}),
         }
         for key, value in {"points": own.get("points", 0), **shares}.items():
             most = 1000 if key == "points" else 1
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
                 raise AugenmerkError(f"{path}, [{name}] {key}: expected a number from 0 to {most}.")
-        if unknown := own.keys() - {"points", "unnamed", "loses"}:
+        if (
+            unknown := own.keys() - {"points", "unnamed", "loses"}
+            or loses.keys() - EXERCISES[name].costs.keys()
+        ):
             raise AugenmerkError(f"{path}, [{name}]: unknown key '{shorten(min(unknown))}'.")
     return rubric
 
@@ -174,5 +177,5 @@ class LabReport(Shown):
                 yield ""
                 yield f"[bold]{each.exercise}[/]  {escape(each.title)}"
                 yield from (escape(finding.says) for finding in each.findings)
-                yield from (f"[dim]{escape(remark)}[/]" for remark in each.remarks)
+                yield from (f"[dim]Remark, at no cost: {escape(remark)}[/]" for remark in each.remarks)
                 yield from (f"[dim]  {key:9}{escape(text)}[/]" for key, text in each.example.items())

@@ -18,7 +18,7 @@ answers as often as you like:
     augenmerk lab check lab.py
     augenmerk lab check lab.py --exercise attention
 
-Numbers from 0 name axes. Work with any sizes, and on copies: arguments stay as they are."""
+Axes are numbered from 0. Your code must work with any sizes and leave its arguments as they are."""
 IMPORTS = """\
 import math
 from collections import Counter
@@ -122,7 +122,7 @@ def _make_question(exercise: Exercise, language: str) -> SheetQuestion:
     question, _, equations = text.question.partition("\n\n")
     says = {each.id: each.says for each in reversed(exercise.mistakes) if not each.accepted}
     return SheetQuestion(
-        f"{exercise.number}.",
+        str(exercise.number),
         text.title,
         " ".join(question.split()),
         equations=textwrap.dedent(equations),

@@ -86,7 +86,9 @@ class Exercise:
     def costs(self) -> dict[str, float]:
         """The share of the points that each mistake loses."""
         own = {each.id: each for each in self.mistakes if not each.accepted}
-        return {name: each.cost for name, each in (own | COMMON).items() if name not in WITHOUT_NAME}
+        return {
+            name: each.cost for name, each in (own | COMMON).items() if each.cost and name not in WITHOUT_NAME
+        }
 
     def make_cases(self, seed: int) -> list[Any]:
         """Returns the inputs for a seed, as `Case`s."""

@@ -7,7 +7,10 @@ from collections.abc import Iterator, Sequence
 from augenmerk.lab.outcomes import Case, Draw
 
 
-def bleu(hypotheses: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> float:
+def bleu(
+    hypotheses: Sequence[Sequence[str]],
+    references: Sequence[Sequence[str]],
+) -> float:
     matches, totals = [0] * 4, [0] * 4
     for hypothesis, reference in zip(hypotheses, references, strict=True):
         for n in range(1, 5):
