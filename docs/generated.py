@@ -23,7 +23,7 @@ from augenmerk.base.config import PRESETS, RunConfig, load_config
 from augenmerk.base.entries import MECHANISMS
 from augenmerk.base.settings import Setting, Settings, format_value, list_settings, read_meanings
 from augenmerk.cli import app
-from augenmerk.lab.exercises import EXERCISES
+from augenmerk.lab.exercises import COMMON, EXERCISES
 from augenmerk.study import plan
 
 BLOCK = re.compile(r"^```\{generated\} (\w+)\n```$", re.MULTILINE)
@@ -289,8 +289,8 @@ def write_lab_answers() -> Lines:
         exercise, names = EXERCISES[answer["exercise"]], dict[str, Any]()
         exec(compile(bank["imports"] + answer["code"], "lab.py", "exec"), names)
         found = grade(exercise, names[exercise.object], 1, ["lab.py"])
-        expected = set(answer["mistakes"])
-        named = {each["mistake"] for each in found["findings"]} - {"device"} == expected
+        expected = {name for name in answer["mistakes"] if name not in COMMON or COMMON[name].cost}
+        named = {each["mistake"] for each in found["findings"]} == expected
         for row in (counts[exercise.name], counts["all"]):
             row[2 if expected else 0] += 1
             row[3 if expected else 1] += named if expected else found["verdict"] == "right"
