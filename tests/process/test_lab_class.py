@@ -153,6 +153,7 @@ def test_mistakes_of_the_teacher_get_one_sentence(tmp_path: Path) -> None:
     assert "no such folder" in fails_with_a_sentence("lab", "grade", tmp_path / "none")
     assert "has no submissions" in fails_with_a_sentence("lab", "grade", tmp_path)
     (tmp_path / "lab.py").write_text(RIGHT, "utf-8")
+    assert "name the file with the answers" in fails_with_a_sentence("lab", "check", tmp_path)
     assert "lab.py is neither" in fails_with_a_sentence("lab", "grade", tmp_path / "lab.py")
     refused = fails_with_a_sentence("lab", "grade", tmp_path, "--out", tmp_path / "no" / "grades.csv")
     assert "there is no folder" in refused

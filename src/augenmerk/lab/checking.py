@@ -56,6 +56,10 @@ def check(
 
         found = [grade(EXERCISES[name], answer, seed) for name, answer in answers.items()]
         return LabReport(", ".join(answers), [score(each, own) for each in found])
+    if Path(path).is_dir():
+        raise AugenmerkError(
+            f"{path} is a folder; name the file with the answers, such as {Path(path, 'lab.py')}."
+        )
     found, problem = _run_child(Path(path), chosen, seed, limits)
     return LabReport(str(path), [score(each, own) for each in found], problem)
 
