@@ -164,16 +164,8 @@ class ClassReport(Shown):
 
     def format_csv(self) -> str:
         """Formats a row for each submission, with the points of each exercise."""
-        headings: list[object] = [
-            "student",
-            "file",
-            "points",
-            "possible",
-            *self._names,
-            "mistakes",
-            "remarks",
-        ]
-        rows = [headings]
+        headings = ["student", "file", "points", "possible", *self._names, "mistakes", "remarks"]
+        rows: list[list[object]] = [[*headings]]
         for each, file in zip(self.reports, self.files, strict=True):
             points = (one.points for one in each.results)
             remarks = (f"{one.exercise}: {remark}" for one in each.results for remark in one.remarks)
