@@ -13,6 +13,7 @@ import pytest
 
 import augenmerk.web
 from augenmerk import AugenmerkError, load
+from augenmerk.mechanisms import custom
 from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.run.directory import RunDirectory
 from augenmerk.web import MAX_BEAM
@@ -233,12 +234,23 @@ def test_what_cannot_be_is_refused_with_a_sentence(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_mechanism_in_python_is_refused(run: Path, tmp_path: Path) -> None:
+def test_a_mechanism_for_torch_alone_is_refused(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     own = tmp_path / "own"
     shutil.copytree(run, own)
     config = (own / "config.toml").read_text("utf-8").replace('= "scaled-dot"', '= "mine.py:Mine"')
     (own / "config.toml").write_text(config, encoding="utf-8")
     RunDirectory.open(own, accept_changes=True)
+    with pytest.raises(
+        AugenmerkError, match=r"runs only if you name it: give --attention PATH/mine\.py:Mine"
+    ):
+        make_page([own])
+    monkeypatch.setattr(custom, "CUSTOM_MECHANISMS", {})
+    (tmp_path / "mine.py").write_text(
+        "from augenmerk import Attention\n\n\nclass Mine(Attention):\n    pass\n"
+    )
+    custom.load_mechanism(f"{tmp_path / 'mine.py'}:Mine")
     with pytest.raises(AugenmerkError, match="is written in Python, which a browser cannot run"):
         make_page([own])
 

@@ -45,8 +45,8 @@ NAME = "study-tiny"
 
 def copy_study(shared_folder: Path, place: Path) -> Path:
     """Puts the study and its `tiny.toml` into a new folder, and returns its own folder there."""
-    made = shared_folder / "study"
-    with FileLock(shared_folder / "study.lock"):
+    made = shared_folder / "looked-at"
+    with FileLock(shared_folder / "looked-at.lock"):
         if not (made / "runs" / NAME / RESULT).exists():
             make_study(made)
     shutil.copytree(made, place)

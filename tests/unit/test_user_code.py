@@ -107,6 +107,7 @@ def test_a_file_that_fails_leaves_no_module_behind(tmp_path: Path) -> None:
     import sys
 
     (tmp_path / "broken.py").write_text("1 / 0", encoding="utf-8")
+    before = set(sys.modules)
     with pytest.raises(AugenmerkError, match=r"broken\.py cannot be loaded: ZeroDivisionError"):
         load_user_module(tmp_path / "broken.py")
-    assert not [name for name in sys.modules if name.startswith("augenmerk_user_broken")]
+    assert not [name for name in set(sys.modules) - before if name.startswith("augenmerk_user_")]
