@@ -194,7 +194,7 @@ def as_data(value: Any) -> Any:
         return [
             as_data(each) for each in value if not (isinstance(each, dict) and each.get("measure") in TIMES)
         ]
-    return value
+    return str(value) if isinstance(value, Path) else value
 
 
 @pytest.mark.slow
