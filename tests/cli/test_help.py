@@ -14,9 +14,11 @@ import typer
 
 import augenmerk
 from augenmerk import Run
+from augenmerk.api import settings
 from augenmerk.base import config
 from augenmerk.base.config import RunConfig
 from augenmerk.bench import decoding
+from augenmerk.bench import session as bench_session
 from augenmerk.cli import EXAMPLE_WIDTH, app, lay_out_examples
 from augenmerk.data import Bitext, bilderbuch, multi30k
 from augenmerk.lab.exercises import EXERCISES, read_reference
@@ -111,12 +113,14 @@ def make_small(folder: Path, monkeypatch: pytest.MonkeyPatch, *, short: bool = T
     """Makes models smaller, reads less data, and trains the runs of a study in this process."""
     load_config = config.load_config
 
-    def load_small(name: str, settings: Iterable[str] = ()) -> RunConfig:
-        made = load_config(name, (*SMALL, *settings))
+    def load_small(name: str, overrides: Iterable[str] = ()) -> RunConfig:
+        made = load_config(name, (*SMALL, *overrides))
         # The size of the vocabulary is still the preset's, which gives way to that of a prepared corpus.
         return made.leaving_open({*made.left_open, "text.vocabulary_size"}) if made.left_open else made
 
-    monkeypatch.setattr(config, "load_config", load_small)
+    # Modules that are imported meanwhile would keep the small ones.
+    for module in (config, settings, bench_session):
+        monkeypatch.setattr(module, "load_config", load_small)
     if short:
         read_split = Bitext.__getitem__
         monkeypatch.setattr(
