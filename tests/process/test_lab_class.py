@@ -12,6 +12,7 @@ from augenmerk.base.errors import AugenmerkError
 from augenmerk.lab.checking import Limits
 from augenmerk.lab.classroom import ClassReport, find_submissions
 from augenmerk.lab.exercises import EXERCISES, read_reference
+from augenmerk.lab.sheet import start
 from tests.support.command import fails_with_a_sentence, run_command
 
 IMPORTS = "import torch\nfrom torch import Tensor\nimport augenmerk as am"
@@ -131,14 +132,29 @@ def test_names_are_those_of_downloads(tmp_path: Path) -> None:
         archive.writestr("__MACOSX/work/._lab.py", "")
         archive.writestr("../../outside.py", "")
     (place / "ida.zip").write_bytes(b"no zip file")
+    for number in (1, 2):  # two students of one name
+        (place / f"Jo Doe_480{number}_assignsubmission_file_lab.py").touch()
+    (place / "kim").mkdir()
+    for name in ("kim.py", "kim/lab.py"):
+        (place / name).touch()
+    start(place / "Lou")
+    (place / "Lou" / "lab.ipynb").write_text(
+        "{}", encoding="utf-8"
+    )  # answered there, with the skeleton beside it
+    (place / "Max").mkdir()
+    for name in ("lab.py", "lab.ipynb"):
+        (place / "Max" / name).touch()
     (place / ".DS_Store").touch()
     found = {each.student: each.choose() for each in find_submissions(place, tmp_path / "out")}
     chosen = {name: path.name for name, (path, _) in found.items() if path}
     assert chosen == {
         **{"Ada Lovelace": "lab.py", "Gül Öz": "Gül Öz_4712_assignsubmission_file_lab-2.ipynb"},
         **{"babbageben": "babbageben_LATE_12_345_lab.py", "carrollcem": "carrollcem_12_346_lab-1.py"},
-        **{"dora": "dora.py", "hal": "lab.ipynb"},
+        **{"dora": "dora.py", "hal": "lab.ipynb", "Lou": "lab.ipynb"},
+        **{f"Jo Doe (480{number})": f"Jo Doe_480{number}_assignsubmission_file_lab.py" for number in (1, 2)},
+        **{"kim (kim)": "lab.py", "kim (kim.py)": "kim.py"},
     }
+    assert found["Max"][1] == "Which of these files has the answers? lab.ipynb, lab.py"
     assert found["Emil"][1] == "Which of these files has the answers? a.py, b.py"
     assert found["Fay"][1] == found["ida"][1] == "There is no .py or .ipynb file."
     assert not (tmp_path / "outside.py").exists()

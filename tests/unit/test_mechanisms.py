@@ -174,15 +174,30 @@ class Shapely(Mechanism):
         return arrays.softmax(queries @ memory.keys.mT) * memory.keys.shape[1]
 
 
+class Deciding(Mechanism):
+    def weights(self, queries: Any, memory: Memory) -> Any:
+        return queries if memory.keys > 0 else memory.keys
+
+
+class Looping(Mechanism):
+    def weights(self, queries: Any, memory: Memory) -> Any:
+        return arrays.concat([queries, *memory.keys])
+
+
 class Forgetful(Mechanism):
     def __init__(self, config: Any, layers: Any) -> None:
         self.W = layers.linear("W_q", config.query_size, config.key)
 
 
 def test_what_cannot_be_recorded_or_kept_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("augenmerk.mechanisms.record.find_mechanism", lambda _: Shapely)
-    with pytest.raises(AugenmerkError, match=r"'scaled-dot' cannot be written .* uses \.shape of an array"):
-        record(CONFIG)
+    for kind, why in (
+        (Shapely, r"uses \.shape of an array"),
+        (Deciding, "decides by an array"),
+        (Looping, "goes through an array"),
+    ):
+        monkeypatch.setattr("augenmerk.mechanisms.record.find_mechanism", lambda _, kind=kind: kind)
+        with pytest.raises(AugenmerkError, match=f"'scaled-dot' cannot be written .* {why}"):
+            record(CONFIG)
     with pytest.raises(TypeError, match=r"declares 'W_q' and does not keep it as self\.W_q"):
         in_torch(Forgetful)(CONFIG)
 

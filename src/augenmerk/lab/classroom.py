@@ -32,6 +32,7 @@ from augenmerk.lab.checking import LIMITS, Limits
 from augenmerk.lab.child import make_missing
 from augenmerk.lab.exercises import EXERCISES, choose_exercises
 from augenmerk.lab.report import ExerciseResult, LabReport, read_rubric, score
+from augenmerk.lab.sheet import make_files
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -44,8 +45,8 @@ MAX_DRAWN = 1_000_000
 MAX_BYTES = 2_000_000
 MAX_LINE = 80
 MAX_UNPACKED = 500_000_000
-_MOODLE = re.compile(r"(?P<student>.+?)_\d+_assignsubmission_[a-z]+(?:_(?P<file>.*))?$")
-_CANVAS = re.compile(r"(?P<student>[^_]+)_(?:LATE_)?\d+_\d+_(?P<file>.+)$")
+_MOODLE = re.compile(r"(?P<student>.+?)_(?P<id>\d+)_assignsubmission_[a-z]+(?:_(?P<file>.*))?$")
+_CANVAS = re.compile(r"(?P<student>[^_]+)_(?:LATE_)?(?P<id>\d+)_\d+_(?P<file>.+)$")
 _UNSAFE = re.compile(r"[^\w. -]")
 ISOLATION = {
     "namespace": "Answers ran without a network and in a process namespace of their own.",
@@ -61,8 +62,8 @@ class Submission:
 
     def choose(self) -> tuple[Path | None, str]:
         """Returns the file with the answers, or why there is none."""
-        usual = [path for path in self.files if _split_name(path.name)[1].endswith(USUAL)]
-        found = usual[:1] or list(self.files)
+        usual = [path for path in self.files if _split_name(path.name)[2].endswith(USUAL)]
+        found = [path for path in usual if not _is_untouched(path)] or usual[:1] or list(self.files)
         names = shorten(", ".join(path.name for path in found), 200)
         if not found:
             return None, "There is no .py or .ipynb file."
@@ -73,11 +74,16 @@ class Submission:
         return found[0], ""
 
 
-def _split_name(name: str) -> tuple[str, str]:
-    """Returns the student and the file that the name of a download has."""
+def _is_untouched(path: Path) -> bool:
+    """Returns whether a file is still what `lab start` wrote, as one of skeleton and notebook often is."""
+    return path.read_bytes() in [text.encode() for text in make_files(EXERCISES.values()).values()]
+
+
+def _split_name(name: str) -> tuple[str, str, str]:
+    """Returns the student, what tells submissions apart, and the file that the name of a download has."""
     if found := _MOODLE.match(name) or _CANVAS.match(name):
-        return found["student"], found["file"] or ""
-    return Path(name).stem if name.endswith((*ENDINGS, ".zip")) else name, name
+        return found["student"], found["id"], found["file"] or ""
+    return Path(name).stem if name.endswith((*ENDINGS, ".zip")) else name, name, name
 
 
 def find_submissions(folder: Path, unpacked: Path) -> list[Submission]:
@@ -97,9 +103,9 @@ def find_submissions(folder: Path, unpacked: Path) -> list[Submission]:
         len(entries) == 1 and entries[0].is_dir() and any(each.is_dir() for each in _list_entries(entries[0]))
     ):
         entries = _list_entries(entries[0])
-    found: dict[str, list[Path]] = {}
+    found: dict[tuple[str, str], list[Path]] = {}
     for number, entry in enumerate(entries):
-        student, _ = _split_name(entry.name)
+        submission = _split_name(entry.name)[:2]
         if entry.suffix == ".zip":
             entry = _unpack(entry, unpacked / str(number))
         paths = sorted(entry.rglob("*")) if entry.is_dir() else [entry]
@@ -111,10 +117,15 @@ def find_submissions(folder: Path, unpacked: Path) -> list[Submission]:
         ]
         code = [path for path in paths if path.suffix in ENDINGS and not _is_hidden(path)]
         if code or entry.is_dir() or entry.suffix == ".zip":
-            found.setdefault(student, []).extend(code)
+            found.setdefault(submission, []).extend(code)
     if not found:
         raise AugenmerkError(f"{named} has no submissions: no .py or .ipynb files, and no folders with some.")
-    return [Submission(student, tuple(files)) for student, files in found.items()]
+    # Students of one name stay apart.
+    count = Counter(student for student, _ in found)
+    return [
+        Submission(student if count[student] == 1 else f"{student} ({own})", tuple(files))
+        for (student, own), files in found.items()
+    ]
 
 
 def _list_entries(folder: Path) -> list[Path]:

@@ -1,7 +1,7 @@
 """What students receive: the sheet, alone or with the theory, a skeleton to fill in, and a notebook."""
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -30,17 +30,21 @@ from torch import Tensor, nn
 """
 
 
+def make_files(exercises: Collection[Exercise]) -> dict[str, str]:
+    """Returns the sheet, the skeleton and the notebook, by their names."""
+    return {
+        "sheet.md": format_sheet(exercises),
+        "lab.py": format_skeleton(exercises),
+        "lab.ipynb": format_json(make_notebook(exercises), indent=1) + "\n",
+    }
+
+
 def start(folder: str | Path, exercises: Iterable[str] = ()) -> list[str]:
     """Writes the sheet, a skeleton and a notebook for all exercises, or for those named; returns their paths.
 
     Never replaces a file, which may have answers in it.
     """
-    found = choose_exercises(exercises)
-    files = {
-        Path(folder, "sheet.md"): format_sheet(found),
-        Path(folder, "lab.py"): format_skeleton(found),
-        Path(folder, "lab.ipynb"): format_json(make_notebook(found), indent=1) + "\n",
-    }
+    files = {Path(folder, name): text for name, text in make_files(choose_exercises(exercises)).items()}
     for path in files:
         if path.exists():
             raise AugenmerkError(f"{path} exists; name another folder, or remove what you no longer need.")

@@ -5,7 +5,7 @@ constants ...], whose place in the program is the number of its result; inputs a
 written down.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from augenmerk.base.config import ModelConfig
@@ -75,6 +75,12 @@ class Recorded:
     @property
     def mT(self) -> "Recorded":  # noqa: N802
         return self.recorder.add("transpose", self)
+
+    def __bool__(self) -> bool:
+        raise AugenmerkError("it decides by an array, which is not there before a sentence is: use `where`")
+
+    def __iter__(self) -> Iterator["Recorded"]:
+        raise AugenmerkError("it goes through an array, whose size is not known before a sentence is")
 
     def __neg__(self) -> "Recorded":
         return self.recorder.add("multiply", self, -1)
